@@ -1,0 +1,5 @@
+//! ledgertop: an operations console in the terminal over a durable ledger of background jobs.
+
+pub mod board;
+pub mod ledger;
+pub mod store;

@@ -1,1 +1,2 @@
-fn main(){}
+//! The `ledgertop` program.
+fn main() {}
