@@ -68,7 +68,8 @@ mod tests {
         let mut bins = [0_u32; 16];
         for _ in 0..16_000 {
             let wait = full_jitter(base, cap, 1, &mut random).as_millis();
-            bins[usize::try_from(wait * 16 / 16_001).unwrap()] += 1;
+            let bin = usize::try_from(wait * 16 / 16_001).unwrap();
+            *bins.get_mut(bin).unwrap() += 1;
         }
         let chi: f64 = bins
             .iter()

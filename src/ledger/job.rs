@@ -30,6 +30,15 @@ pub struct Actor {
     pub name: String,
 }
 
+/// The link from a child to its parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentLink {
+    /// The parent's idempotency key. The parent may be enqueued later, or together with the child.
+    pub key: String,
+    /// Whether the parent waits for this child to succeed.
+    pub required: bool,
+}
+
 /// A job to be enqueued. Construction does not check it; [`NewJob::check`] does, and so does the
 /// database.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,10 +63,8 @@ pub struct NewJob {
     pub available_at: Option<Timestamp>,
     /// The policy's name; its newest version is taken.
     pub policy: String,
-    /// The idempotency key of the parent that waits for this job.
-    pub parent_key: Option<String>,
-    /// Whether the parent waits for this job to succeed. Without meaning when there is no parent.
-    pub required: bool,
+    /// The parent that waits for this job.
+    pub parent: Option<ParentLink>,
     /// Whether this job is a parent: it stays pending until every required child has succeeded.
     pub awaits_children: bool,
 }
@@ -76,8 +83,7 @@ impl NewJob {
             payload: Value::Object(serde_json::Map::new()),
             available_at: None,
             policy: "default".to_owned(),
-            parent_key: None,
-            required: true,
+            parent: None,
             awaits_children: false,
         }
     }
@@ -104,12 +110,14 @@ impl NewJob {
         let optional = [
             ("event_id", &self.event_id, NAME_MAX_BYTES),
             ("schema_version", &self.schema_version, NAME_MAX_BYTES),
-            ("parent_key", &self.parent_key, KEY_MAX_BYTES),
         ];
         for (field, text, max) in optional {
             if let Some(text) = text {
                 check_text(field, text, max)?;
             }
+        }
+        if let Some(parent) = &self.parent {
+            check_text("parent_key", &parent.key, KEY_MAX_BYTES)?;
         }
         let payload = self.payload.to_string();
         // A NUL stands in JSON as an escape; PostgreSQL's jsonb cannot hold it, so neither may SQLite.
