@@ -1,9 +1,10 @@
-//! The domain of the ledger, pure: what a job is, which states it may be in, which events move it and
-//! who may cause them, how retries are spaced and when they end.
+//! The domain of the ledger, pure: what a job is, which states it may be in, which events move it
+//! and who may cause them, how retries are spaced and when they end.
 //!
-//! Nothing here does I/O, reads a clock or draws a random number: times and random sources are passed
-//! in. The module knows neither a database nor a terminal. Start at [`transition`], the one table that
-//! everything else obeys, then read [`event`], the record that every change leaves behind.
+//! Nothing here does I/O, reads a clock or draws a random number: times and random sources are
+//! passed in. The module knows neither a database nor a terminal. Start at [`transition`], the one
+//! table that everything else obeys, then read [`event`], the record that every change leaves
+//! behind.
 #![deny(
     clippy::wildcard_enum_match_arm,
     clippy::arithmetic_side_effects,

@@ -1,9 +1,9 @@
 //! Access to a ledger: one trait for writing, one for reading the feed, and the errors of both.
 //!
-//! The implementations in `sqlite` and `postgres` bind values, run statements and map rows. No rule lives
-//! in them: rules are in [`crate::ledger`] and in the database's triggers. A [`Feed`] is made from a
-//! connection that cannot write; a [`Store`] exists only where something is to be written. Next on the
-//! walk of a row to a cell: [`crate::ledger::feed`].
+//! The implementations in `sqlite` and `postgres` bind values, run statements and map rows. No rule
+//! lives in them: rules are in [`crate::ledger`] and in the database's triggers. A [`Feed`] is made
+//! from a connection that cannot write; a [`Store`] exists only where something is to be written.
+//! Next on the walk of a row to a cell: [`crate::ledger::feed`].
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ pub mod error;
 
 pub use error::StoreError;
 
-/// The most jobs that one call enqueues, claims, settles or renews: keeps statements, locks and memory
-/// bounded. Callers cut their work into pieces of this size.
+/// The most jobs that one call enqueues, claims, settles or renews: keeps statements, locks and
+/// memory bounded. Callers cut their work into pieces of this size.
 pub const BATCH_MAX: usize = 1_000;
 
 /// How many jobs to take from one lane.
@@ -90,16 +90,18 @@ impl Swept {
 /// A ledger that may be written to. Every call is one short transaction.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Enqueues jobs in one transaction: all of them, or none. A key that exists already (in the ledger or
-    /// earlier in `jobs`) is a duplicate, recorded as an event of the job that has it.
+    /// Enqueues jobs in one transaction: all of them, or none. A key that exists already (in the
+    /// ledger or earlier in `jobs`) is a duplicate, recorded as an event of the job that has it.
     ///
     /// # Errors
-    /// Where a job breaks a bound, names a policy that does not exist or a parent that has begun, or the
-    /// ledger cannot be reached; nothing was enqueued (`StoreError::Unknown…`: it may have been).
+    /// Where a job breaks a bound, names a policy that does not exist or a parent that has begun,
+    /// or the ledger cannot be reached; nothing was enqueued (`StoreError::Unknown…`: it may have
+    /// been).
     async fn enqueue(&self, jobs: &[NewJob], by: &Actor) -> Result<Vec<Enqueued>, StoreError>;
 
-    /// Settles attempts and claims the next jobs in one transaction. Either part may be empty. A settlement
-    /// whose fence is no longer current changes nothing but leaves a `stale_refused` event.
+    /// Settles attempts and claims the next jobs in one transaction. Either part may be empty. A
+    /// settlement whose fence is no longer current changes nothing but leaves a `stale_refused`
+    /// event.
     ///
     /// # Errors
     /// Where the ledger cannot be reached or refuses a settlement as a whole.
@@ -133,8 +135,8 @@ pub trait Store: Send + Sync {
         lease: Duration,
     ) -> Result<Vec<Outcome>, StoreError>;
 
-    /// One sweep of housekeeping, at most `limit` jobs of each kind: what is due becomes ready, leases that
-    /// ran out are taken back, parents whose children are done become ready.
+    /// One sweep of housekeeping, at most `limit` jobs of each kind: what is due becomes ready,
+    /// leases that ran out are taken back, parents whose children are done become ready.
     ///
     /// # Errors
     /// Where the ledger cannot be reached.
@@ -158,8 +160,8 @@ pub trait Store: Send + Sync {
     /// Where the ledger cannot be reached.
     async fn policies(&self) -> Result<Vec<Policy>, StoreError>;
 
-    /// Makes `policy`'s rules the newest version of its name; returns that version. Rules equal to the newest
-    /// version's make no new one. `policy.version` is ignored.
+    /// Makes `policy`'s rules the newest version of its name; returns that version. Rules equal to
+    /// the newest version's make no new one. `policy.version` is ignored.
     ///
     /// # Errors
     /// Where the ledger cannot be reached or a rule is out of its range.
@@ -171,8 +173,8 @@ pub trait Store: Send + Sync {
     /// Where the ledger cannot be reached.
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError>;
 
-    /// Waits until another process may have made something ready, or until `timeout`. Only a hint: the
-    /// caller looks for work either way.
+    /// Waits until another process may have made something ready, or until `timeout`. Only a hint:
+    /// the caller looks for work either way.
     async fn wait_for_hint(&self, timeout: Duration);
 }
 
@@ -182,8 +184,8 @@ pub trait Feed: Send {
     /// Counts every live job at one instant and starts the feed there.
     ///
     /// # Errors
-    /// Where the ledger cannot be reached, is not a ledger, is newer than this program, or holds a value
-    /// that cannot be understood.
+    /// Where the ledger cannot be reached, is not a ledger, is newer than this program, or holds a
+    /// value that cannot be understood.
     async fn base(&mut self) -> Result<Base, StoreError>;
 
     /// The events committed since the last reading.

@@ -1,5 +1,5 @@
-//! What a board says at a moment: the numbers of the overview, ready for a screen, for JSON and for a
-//! monitor alike. Nothing on a screen comes from anywhere else.
+//! What a board says at a moment: the numbers of the overview, ready for a screen, for JSON and for
+//! a monitor alike. Nothing on a screen comes from anywhere else.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ pub struct Summary {
     pub as_of: Timestamp,
     /// How long the window of rates by reason, flow and times is.
     pub window: Duration,
-    /// From when the window's numbers are complete; later than `as_of − window` while it still fills, and
-    /// then counts of the window are "at least".
+    /// From when the window's numbers are complete; later than `as_of − window` while it still
+    /// fills, and then counts of the window are "at least".
     pub window_since: Timestamp,
     /// At most three sentences, worst first.
     pub headline: Vec<Headline>,
@@ -30,7 +30,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether every number is exact; depth and ages always are, counts of the window are once it is full.
+    /// Whether every number is exact; depth and ages always are, counts of the window are once it
+    /// is full.
     pub fn is_exact(&self) -> bool {
         self.window_since <= self.as_of.minus(self.window)
     }
@@ -81,12 +82,13 @@ pub struct QueueSummary {
     pub retries: Vec<RetrySummary>,
     /// Jobs that became the queue's work (enqueue, redrive) a second, over the last minute.
     pub in_per_s: f64,
-    /// Jobs that stopped being its work (succeeded, dead, quarantined) a second, over the last minute.
+    /// Jobs that stopped being its work (succeeded, dead, quarantined) a second, over the last
+    /// minute.
     pub out_per_s: f64,
     /// How long the backlog lasts at these rates.
     pub drain: Drain,
-    /// Ready depth over the window, oldest first, [`HISTORY_POINTS`] points; `None` where the window does
-    /// not reach back so far.
+    /// Ready depth over the window, oldest first, [`HISTORY_POINTS`] points; `None` where the
+    /// window does not reach back so far.
     pub ready_history: Vec<Option<u64>>,
     /// Dead letters.
     pub dead_letters: DeadLetterSummary,
@@ -96,7 +98,8 @@ pub struct QueueSummary {
 
 /// How many buckets an age spread has.
 pub const SPREAD_BUCKETS: usize = 8;
-/// Upper bounds of the age spread's buckets but the last, in seconds: 5 s, 15 s, 1 m, 5 m, 15 m, 1 h, 6 h.
+/// Upper bounds of the age spread's buckets but the last, in seconds:
+/// 5 s, 15 s, 1 m, 5 m, 15 m, 1 h, 6 h.
 pub const SPREAD_BOUNDS_S: [u64; SPREAD_BUCKETS - 1] = [5, 15, 60, 300, 900, 3_600, 21_600];
 /// How many points the history of ready depth has.
 pub const HISTORY_POINTS: usize = 30;

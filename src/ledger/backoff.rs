@@ -1,6 +1,7 @@
 //! How long a failed job waits: capped exponential backoff with full jitter.
 //!
-//! Source: Marc Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015), "Full Jitter":
+//! Source: Marc Brooker, "Exponential Backoff and Jitter" (AWS Architecture Blog, 2015), "Full
+//! Jitter":
 //! `sleep = random_between(0, min(cap, base * 2 ** attempt))`; attempts count from 1 here, so the
 //! exponent is n − 1.
 

@@ -1,7 +1,8 @@
-//! How a failure is typed: a class that decides scheduling and a registered reason that people count by.
+//! How a failure is typed: a class that decides scheduling and a registered reason that people
+//! count by.
 //!
-//! A renamed exception or another message text never changes what happens to a job; only the class and
-//! the reason do (row C5). The message itself is kept beside them as bounded text.
+//! A renamed exception or another message text never changes what happens to a job; only the class
+//! and the reason do (row C5). The message itself is kept beside them as bounded text.
 
 use std::fmt;
 
@@ -44,8 +45,8 @@ impl fmt::Display for ErrorClass {
     }
 }
 
-/// The reasons every ledger knows, each with the class it belongs to. A handler may register others;
-/// a reason is a short lower-case word (see [`valid_reason`]), never a message.
+/// The reasons every ledger knows, each with the class it belongs to. A handler may register
+/// others; a reason is a short lower-case word (see [`valid_reason`]), never a message.
 pub const REASONS: [(&str, ErrorClass); 17] = [
     ("timeout", ErrorClass::Transient),
     ("connection_refused", ErrorClass::Transient),
@@ -69,8 +70,9 @@ pub const REASONS: [(&str, ErrorClass); 17] = [
 /// The longest reason, in bytes; the database checks the same bound.
 pub const REASON_MAX_BYTES: usize = 64;
 
-/// Whether `reason` may be written: 1 to [`REASON_MAX_BYTES`] bytes of `a-z`, `0-9` and `_`, beginning
-/// with a letter. The database holds the same rule, so that no message text ends up as a reason.
+/// Whether `reason` may be written: 1 to [`REASON_MAX_BYTES`] bytes of `a-z`, `0-9` and `_`,
+/// beginning with a letter. The database holds the same rule, so that no message text ends up as a
+/// reason.
 pub fn valid_reason(reason: &str) -> bool {
     reason.len() <= REASON_MAX_BYTES
         && reason.starts_with(|first: char| first.is_ascii_lowercase())

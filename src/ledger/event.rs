@@ -1,7 +1,7 @@
 //! The record that every change of a job leaves behind, and the only thing a board is made of.
 //!
-//! An [`Event`] carries all that a fold needs, so that no look-up of a job is ever made to count it.
-//! The database writes it in the transaction of the change; nothing updates or removes it.
+//! An [`Event`] carries all that a fold needs, so that no look-up of a job is ever made to count
+//! it. The database writes it in the transaction of the change; nothing updates or removes it.
 
 use std::fmt;
 

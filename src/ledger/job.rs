@@ -88,8 +88,8 @@ impl NewJob {
         }
     }
 
-    /// Checks every bound that the database checks too, so that one bad job of a batch is named before
-    /// the batch is sent.
+    /// Checks every bound that the database checks too, so that one bad job of a batch is named
+    /// before the batch is sent.
     ///
     /// # Errors
     /// The first field that is empty, too long or holds a NUL character.
@@ -120,7 +120,8 @@ impl NewJob {
             check_text("parent_key", &parent.key, KEY_MAX_BYTES)?;
         }
         let payload = self.payload.to_string();
-        // A NUL stands in JSON as an escape; PostgreSQL's jsonb cannot hold it, so neither may SQLite.
+        // A NUL stands in JSON as an escape; PostgreSQL's jsonb cannot hold it, so neither may
+        // SQLite.
         if payload.contains("\\u0000") {
             return Err(BadJob::Nul { field: "payload" });
         }
@@ -160,7 +161,8 @@ pub enum BadJob {
     },
     /// A field is longer than the ledger keeps.
     #[error(
-        "'{field}' has {bytes} bytes, at most {max} are kept; store the body elsewhere and enqueue a reference"
+        "'{field}' has {bytes} bytes, at most {max} are kept; \
+         store the body elsewhere and enqueue a reference"
     )]
     TooLong {
         /// The field.
@@ -183,7 +185,8 @@ pub enum BadJob {
 pub enum Enqueued {
     /// The job was created under this id.
     Created(Uuid),
-    /// The key was there already: this is the job that has it, and a `duplicate` event was recorded.
+    /// The key was there already: this is the job that has it, and a `duplicate` event was
+    /// recorded.
     Duplicate(Uuid),
 }
 
@@ -239,8 +242,9 @@ pub enum Verdict {
         /// Where the output is, at most [`TEXT_MAX_BYTES`].
         output_ref: Option<String>,
     },
-    /// The attempt failed and shall be retried after `delay`. The database turns this into `exhaust`
-    /// when the attempt budget is spent or when the next attempt would begin past the age budget.
+    /// The attempt failed and shall be retried after `delay`. The database turns this into
+    /// `exhaust` when the attempt budget is spent or when the next attempt would begin past the age
+    /// budget.
     Retry {
         /// Why.
         failure: Failed,
@@ -286,15 +290,16 @@ pub enum Outcome {
         /// The version after.
         version: u32,
     },
-    /// The fence or the version named is no longer the job's; nothing was changed (a refused settle or
-    /// renewal leaves a `stale_refused` event).
+    /// The fence or the version named is no longer the job's; nothing was changed (a refused settle
+    /// or renewal leaves a `stale_refused` event).
     Stale {
         /// The state the job is in.
         state: State,
         /// The job's version.
         version: u32,
     },
-    /// The table of transitions does not allow it from the state the job is in; nothing was changed.
+    /// The table of transitions does not allow it from the state the job is in; nothing was
+    /// changed.
     Refused {
         /// The state the job is in.
         state: State,

@@ -1,5 +1,5 @@
-//! Conversions between number types that never wrap: a value that does not fit becomes the nearest one
-//! that does. Everything that counts, measures or draws uses these instead of `as`.
+//! Conversions between number types that never wrap: a value that does not fit becomes the nearest
+//! one that does. Everything that counts, measures or draws uses these instead of `as`.
 
 /// `u64` to `f64` for ratios and rates. Exact below 2^53, which no counter of a ledger reaches.
 #[expect(clippy::cast_precision_loss, reason = "counters stay below 2^53")]
@@ -32,7 +32,8 @@ pub fn columns(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(u16::MAX)
 }
 
-/// A non-negative `f64` rounded down to a counter; NaN and negatives become 0, large values saturate.
+/// A non-negative `f64` rounded down to a counter; NaN and negatives become 0, large values
+/// saturate.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

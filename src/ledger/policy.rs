@@ -1,5 +1,5 @@
-//! Retry policies: named, versioned, immutable sets of rules. What a job's next event after a failure is
-//! follows from its policy and from nothing else.
+//! Retry policies: named, versioned, immutable sets of rules. What a job's next event after a
+//! failure is follows from its policy and from nothing else.
 
 use std::time::Duration;
 
@@ -79,8 +79,8 @@ impl Policy {
         attempt >= self.max_attempts || next > first.plus(self.max_age)
     }
 
-    /// The wait before the attempt after `attempt`: full jitter, with `retry_after` (clipped by policy) as
-    /// a floor.
+    /// The wait before the attempt after `attempt`: full jitter, with `retry_after` (clipped by
+    /// policy) as a floor.
     pub fn wait(
         &self,
         attempt: u32,

@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use super::time::Timestamp;
 
-/// The wait that a `Retry-After` value asks for, seen from `now`; `None` where it is neither a number of
-/// seconds nor a date. A date in the past asks for no wait; a number too large to hold asks for the
-/// longest, which the policy clips.
+/// The wait that a `Retry-After` value asks for, seen from `now`; `None` where it is neither a
+/// number of seconds nor a date. A date in the past asks for no wait; a number too large to hold
+/// asks for the longest, which the policy clips.
 pub fn parse(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim_matches([' ', '\t']);
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -8,22 +8,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Waits for its first due time, or, as a parent, for its required children. A producer brings it
-    /// here; housekeeping moves it on. It may stay as long as the wait lasts.
+    /// Waits for its first due time, or, as a parent, for its required children. A producer brings
+    /// it here; housekeeping moves it on. It may stay as long as the wait lasts.
     Pending,
-    /// May run now: what is not due is never ready. A claim moves it on; how long it stays is the queue
-    /// age, the first number on the board.
+    /// May run now: what is not due is never ready. A claim moves it on; how long it stays is the
+    /// queue age, the first number on the board.
     Ready,
-    /// Held by one worker under a lease and a fence. The worker settles it, or housekeeping takes it
-    /// back when the lease runs out; it may stay as long as the lease is renewed.
+    /// Held by one worker under a lease and a fence. The worker settles it, or housekeeping takes
+    /// it back when the lease runs out; it may stay as long as the lease is renewed.
     Running,
-    /// Failed and waits in the ledger for its next attempt. Housekeeping moves it on when it is due.
+    /// Failed and waits in the ledger for its next attempt. Housekeeping moves it on when it is
+    /// due.
     RetryWait,
     /// Done; its output reference was written in the same transaction. Terminal: left by nothing.
     Succeeded,
     /// Its attempt or age budget is spent. An operator moves it on (redrive, quarantine, discard).
     Dead,
-    /// Failed permanently, or was set aside by an operator. An operator moves it on (redrive, discard).
+    /// Failed permanently, or was set aside by an operator. An operator moves it on (redrive,
+    /// discard).
     Quarantined,
     /// A dead letter that someone reviewed and closed. Terminal: left by nothing.
     Discarded,
@@ -42,7 +44,8 @@ impl State {
         Self::Discarded,
     ];
 
-    /// The states that a board counts: every state but `succeeded` and `discarded`, which only grow.
+    /// The states that a board counts: every state but `succeeded` and `discarded`, which only
+    /// grow.
     pub const LIVE: [Self; 6] = [
         Self::Pending,
         Self::Ready,

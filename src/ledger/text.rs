@@ -1,8 +1,9 @@
 //! Text made by strangers, made safe once, at the store's edge.
 //!
 //! A [`SafeText`] holds no character that could move a cursor, set a title, reorder a line or hide:
-//! control characters, bidirectional controls and invisible characters stand in it as visible tokens.
-//! Nothing is dropped. Data of a job reaches a screen, a receipt, a log or an error only as `SafeText`.
+//! control characters, bidirectional controls and invisible characters stand in it as visible
+//! tokens. Nothing is dropped. Data of a job reaches a screen, a receipt, a log or an error only as
+//! `SafeText`.
 
 use std::borrow::Borrow;
 use std::fmt::{self, Write as _};
@@ -15,8 +16,8 @@ use serde::{Serialize, Serializer};
 pub struct SafeText(Arc<str>);
 
 impl SafeText {
-    /// Makes `raw` safe: C0 controls and DEL become control pictures (`␛`, `␊`), every other character
-    /// of [`is_hostile`] becomes `<U+XXXX>`. Text that is safe already is kept as it is.
+    /// Makes `raw` safe: C0 controls and DEL become control pictures (`␛`, `␊`), every other
+    /// character of [`is_hostile`] becomes `<U+XXXX>`. Text that is safe already is kept as it is.
     pub fn new(raw: &str) -> Self {
         if !raw.chars().any(is_hostile) {
             return Self(raw.into());
@@ -28,7 +29,8 @@ impl SafeText {
         Self(safe.into())
     }
 
-    /// Makes bytes safe: what is valid UTF-8 as [`SafeText::new`] does, each other byte as `<0xNN>`.
+    /// Makes bytes safe: what is valid UTF-8 as [`SafeText::new`] does, each other byte as
+    /// `<0xNN>`.
     pub fn from_bytes(raw: &[u8]) -> Self {
         let mut safe = String::with_capacity(raw.len());
         for chunk in raw.utf8_chunks() {
@@ -48,9 +50,9 @@ impl SafeText {
     }
 }
 
-/// Whether a character would do something to a terminal or to a reader other than stand in its place:
-/// C0, DEL, C1, bidirectional controls, zero-width and other invisible characters, line and paragraph
-/// separators, interlinear marks and tags.
+/// Whether a character would do something to a terminal or to a reader other than stand in its
+/// place: C0, DEL, C1, bidirectional controls, zero-width and other invisible characters, line and
+/// paragraph separators, interlinear marks and tags.
 pub const fn is_hostile(each: char) -> bool {
     matches!(each,
         '\0'..='\u{1f}'

@@ -1,8 +1,8 @@
 //! A moment by the database's clock, in whole milliseconds since 1970-01-01 UTC.
 //!
 //! Both databases are read into this one type: PostgreSQL's microseconds are cut to milliseconds,
-//! SQLite stores milliseconds. A moment never comes from the local clock; see [`Timestamp::plus`] for
-//! how a console lets a database's clock run on between two readings.
+//! SQLite stores milliseconds. A moment never comes from the local clock; see [`Timestamp::plus`]
+//! for how a console lets a database's clock run on between two readings.
 
 use std::fmt;
 use std::time::Duration;
@@ -71,7 +71,8 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// RFC 3339 in UTC with milliseconds, e.g. `2026-11-30T03:07:42.120Z`: the form of every text twin.
+    /// RFC 3339 in UTC with milliseconds, e.g. `2026-11-30T03:07:42.120Z`: the form of every text
+    /// twin.
     pub fn rfc3339(self) -> String {
         self.datetime().to_rfc3339_opts(SecondsFormat::Millis, true)
     }

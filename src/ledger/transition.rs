@@ -1,7 +1,8 @@
 //! THE table: which event may move a job from which state to which, and who may cause it.
 //!
 //! It stands once here and once as rows of the database's `transitions` table, where triggers hold
-//! every writer to it; a test holds the two equal. Everything that asks "may this happen?" asks here.
+//! every writer to it; a test holds the two equal. Everything that asks "may this happen?" asks
+//! here.
 
 use super::event::{ActorKind, EventKind};
 use super::state::State;
@@ -119,7 +120,8 @@ impl Transition {
 use EventKind as E;
 use State as S;
 
-/// Every legal move, in the order in which the documentation lists them. What is not here is refused.
+/// Every legal move, in the order in which the documentation lists them. What is not here is
+/// refused.
 pub const TABLE: [Transition; 40] = [
     Transition::created(E::Enqueue, S::Ready),
     Transition::created(E::Enqueue, S::Pending),

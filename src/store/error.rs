@@ -11,7 +11,8 @@ pub enum StoreError {
         /// The URL, without a password.
         url: SafeText,
     },
-    /// There is nothing at that address, it refused, or the connection broke before anything was sent.
+    /// There is nothing at that address, it refused, or the connection broke before anything was
+    /// sent.
     #[error("cannot reach the ledger at {ledger}: {message}; nothing was changed")]
     Unreachable {
         /// The ledger, without a password.
@@ -27,7 +28,8 @@ pub enum StoreError {
         /// The deadline, in milliseconds.
         limit_ms: u64,
     },
-    /// The connection broke after a change was sent: it may or may not have been made. Asking again is safe.
+    /// The connection broke after a change was sent: it may or may not have been made. Asking again
+    /// is safe.
     #[error("the connection broke during {operation}; it may have been done: ask again")]
     OutcomeUnknown {
         /// What was being done.
@@ -43,7 +45,8 @@ pub enum StoreError {
     },
     /// The ledger was made by a newer program.
     #[error(
-        "the ledger at {ledger} has schema {found}, this program knows up to {known}; upgrade ledgertop, nothing was changed"
+        "the ledger at {ledger} has schema {found}, this program knows up to {known}; \
+         upgrade ledgertop, nothing was changed"
     )]
     NewerSchema {
         /// The ledger, without a password.
@@ -55,7 +58,8 @@ pub enum StoreError {
     },
     /// The ledger needs an upgrade before this program can use it.
     #[error(
-        "the ledger at {ledger} has schema {found}, this program needs {known}; upgrade it with: ledgertop --ledger {ledger} init"
+        "the ledger at {ledger} has schema {found}, this program needs {known}; \
+         upgrade it with: ledgertop --ledger {ledger} init"
     )]
     OlderSchema {
         /// The ledger, without a password.

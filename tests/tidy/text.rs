@@ -12,30 +12,9 @@ const RUST_WIDTH: usize = 100;
 /// Columns of a line of prose.
 const PROSE_WIDTH: usize = 140;
 
-/// Rust files that came before this rule and are not yet wrapped. Only ever gets shorter.
-const STILL_WIDE: &[&str] = &[
-    "src/board.rs",
-    "src/board/summary.rs",
-    "src/ledger.rs",
-    "src/ledger/backoff.rs",
-    "src/ledger/error_class.rs",
-    "src/ledger/event.rs",
-    "src/ledger/job.rs",
-    "src/ledger/num.rs",
-    "src/ledger/policy.rs",
-    "src/ledger/retry_after.rs",
-    "src/ledger/state.rs",
-    "src/ledger/text.rs",
-    "src/ledger/time.rs",
-    "src/ledger/transition.rs",
-    "src/store.rs",
-    "src/store/error.rs",
-];
-
 /// Lines fit beside another window.
 pub(crate) fn lines_fit(file: &File) -> Vec<Finding> {
     let width = match file.extension() {
-        "rs" if STILL_WIDE.contains(&file.path.as_str()) => return Vec::new(),
         "rs" => RUST_WIDTH,
         "md" => PROSE_WIDTH,
         _other_kind => return Vec::new(),
