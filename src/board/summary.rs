@@ -121,6 +121,15 @@ pub struct Depth {
     pub quarantined: u64,
 }
 
+impl Depth {
+    /// Jobs that are work now: ready, running and waiting for a retry.
+    pub fn at_work(self) -> u64 {
+        self.ready
+            .saturating_add(self.running)
+            .saturating_add(self.retry_wait)
+    }
+}
+
 /// Percentiles of a distribution, nearest rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Percentiles {
