@@ -3,3 +3,4 @@
 pub mod board;
 pub mod ledger;
 pub mod store;
+pub mod worker;
