@@ -45,7 +45,7 @@ fn effects(row: &Transition) -> String {
     effects.join(", ")
 }
 
-/// The table of transitions as Markdown; moves that differ only in the state they keep share a line.
+/// The table of transitions as Markdown; moves that keep whatever state a job is in share a line.
 fn transitions_table() -> String {
     let mut text = String::from("| event | from → to | who | besides |\n|---|---|---|---|\n");
     let mut same = BTreeMap::new();
@@ -120,7 +120,7 @@ fn the_page_on_the_ledger_shows_the_one_table_of_transitions() {
     );
 }
 
-/// The SQL of the page for one database, in order; the producer's statement comes twice, as it says.
+/// The SQL of the page for one database, in order; the producer acts twice, as the page says.
 fn statements(database: &str) -> Vec<String> {
     let page = read(PAGE);
     let marker = format!("-- {database}:");
