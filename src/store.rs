@@ -18,8 +18,16 @@ use crate::ledger::job::{
 use crate::ledger::policy::Policy;
 
 pub mod error;
+mod fault;
+pub mod migrate;
+mod postgres;
+mod row;
+mod sqlite;
+pub mod url;
 
 pub use error::StoreError;
+pub use migrate::init;
+pub use url::{DatabaseKind, LedgerUrl};
 
 /// The most jobs that one call enqueues, claims, settles or renews: keeps statements, locks and
 /// memory bounded. Callers cut their work into pieces of this size.

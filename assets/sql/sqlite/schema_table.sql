@@ -1,0 +1,7 @@
+-- Makes the list of applied migrations where it is missing. Run inside the transaction of `init`.
+CREATE TABLE IF NOT EXISTS ledgertop_schema (
+  version    INTEGER NOT NULL PRIMARY KEY,
+  name       TEXT    NOT NULL,
+  applied_at INTEGER NOT NULL
+    DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER))
+) STRICT;

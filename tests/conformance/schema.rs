@@ -1,0 +1,145 @@
+//! The schema: `init`, its refusals, and the rows that must equal the one table in Rust.
+//!
+//! Next: `laws.rs`, what the triggers refuse.
+
+use std::collections::BTreeSet;
+
+use ledgertop::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE};
+use ledgertop::store::migrate::{known_version, migrations};
+use ledgertop::store::{self, DatabaseKind, StoreError};
+
+use crate::ledger::Ledger;
+
+pub(crate) async fn init_makes_the_newest_schema_and_a_second_one_changes_nothing(ledger: &Ledger) {
+    let known = known_version(ledger.kind());
+    let again = store::init(ledger.url()).await.expect("a second init");
+    assert_eq!((again.before, again.after), (known, known));
+    assert!(again.applied.is_empty());
+    let noted = ledger
+        .value("SELECT CAST(count(*) AS text) FROM ledgertop_schema")
+        .await;
+    assert_eq!(noted, migrations(ledger.kind()).len().to_string());
+}
+
+pub(crate) async fn two_inits_at_once_take_turns(ledger: &Ledger) {
+    // Take the ledger away first, so that both have something to make.
+    let empty = match ledger.kind() {
+        DatabaseKind::Postgres => "DROP SCHEMA public CASCADE; CREATE SCHEMA public;",
+        DatabaseKind::Sqlite => return sqlite_inits_take_turns().await,
+    };
+    ledger.sql(empty).await.expect("the ledger is gone");
+    inits_take_turns(ledger.url()).await;
+}
+
+async fn sqlite_inits_take_turns() {
+    let database = crate::sqlite_database::SqliteDatabase::create();
+    let url = store::LedgerUrl::parse(database.url()).expect("a ledger");
+    inits_take_turns(&url).await;
+}
+
+async fn inits_take_turns(url: &store::LedgerUrl) {
+    let inits: Vec<_> = (0..4)
+        .map(|_| {
+            let url = url.clone();
+            tokio::spawn(async move { store::init(&url).await })
+        })
+        .collect();
+    let mut worked = 0;
+    for init in inits {
+        let report = init
+            .await
+            .expect("it did not panic")
+            .expect("it took its turn");
+        worked += usize::from(!report.applied.is_empty());
+    }
+    assert_eq!(worked, 1, "one made the ledger, the others found it made");
+}
+
+pub(crate) async fn a_newer_schema_is_refused_and_left_alone(ledger: &Ledger) {
+    let newer = known_version(ledger.kind()) + 1;
+    let note = format!("INSERT INTO ledgertop_schema (version, name) VALUES ({newer}, 'later')");
+    ledger.sql(&note).await.expect("a later program was here");
+
+    let refused = store::init(ledger.url()).await.expect_err("init refuses");
+    assert!(
+        matches!(refused, StoreError::NewerSchema { found, .. } if found == newer),
+        "{refused}"
+    );
+    let refused = ledger
+        .url()
+        .store()
+        .await
+        .map(drop)
+        .expect_err("the store refuses");
+    assert!(
+        matches!(refused, StoreError::NewerSchema { .. }),
+        "{refused}"
+    );
+    let refused = ledger.feed().base().await.expect_err("the feed refuses");
+    assert!(
+        matches!(refused, StoreError::NewerSchema { .. }),
+        "{refused}"
+    );
+}
+
+pub(crate) async fn a_database_without_a_ledger_says_how_to_make_one(ledger: &Ledger) {
+    ledger
+        .sql("DROP TABLE ledgertop_schema")
+        .await
+        .expect("it goes");
+    for error in [
+        ledger.url().store().await.map(drop).expect_err("no ledger"),
+        ledger.feed().base().await.map(drop).expect_err("no ledger"),
+    ] {
+        assert!(matches!(error, StoreError::NotALedger { .. }), "{error}");
+        assert!(error.to_string().contains("init"), "{error}");
+    }
+}
+
+pub(crate) async fn the_transitions_table_is_the_table(ledger: &Ledger) {
+    let stored: BTreeSet<String> = ledger
+        .rows(
+            "SELECT event || ' ' || from_state || ' ' || to_state || ' ' || actor_kind || ' ' || \
+             CAST(fence_step AS text) || ' ' || attempt_step || ' ' || failure FROM transitions",
+        )
+        .await
+        .into_iter()
+        .map(|row| row.concat_text())
+        .collect();
+    let mut expected = BTreeSet::new();
+    for row in &TABLE {
+        for actor in row.actors {
+            let fence = match row.fence {
+                FenceStep::Keep => 0,
+                FenceStep::Next => 1,
+            };
+            let attempt = match row.attempt {
+                AttemptStep::Keep => "keep",
+                AttemptStep::Next => "next",
+                AttemptStep::GiveBack => "give_back",
+                AttemptStep::Reset => "reset",
+            };
+            let failure = match row.failure {
+                Failure::Silent => "silent",
+                Failure::Entered => "entered",
+                Failure::Carried => "carried",
+            };
+            let from = row.from.map_or("", |from| from.name());
+            expected.insert(format!(
+                "{} {from} {} {actor} {fence} {attempt} {failure}",
+                row.event, row.to
+            ));
+        }
+    }
+    assert_eq!(stored, expected);
+}
+
+trait ConcatText {
+    fn concat_text(&self) -> String;
+}
+
+impl ConcatText for crate::ledger::TextRow {
+    fn concat_text(&self) -> String {
+        self.iter().flatten().cloned().collect()
+    }
+}
