@@ -1,6 +1,7 @@
 //! ledgertop: an operations console in the terminal over a durable ledger of background jobs.
 
 pub mod board;
+pub mod config;
 pub mod ledger;
 pub mod store;
 pub mod worker;

@@ -1,0 +1,137 @@
+//! What ledgertop is told to do: a config file, the environment and flags, made into one
+//! [`Config`].
+//!
+//! The file as it is [`written`] and what holds are two types; [`resolve`] goes from one to the
+//! other and is the only place that knows precedence. The module opens no ledger and draws
+//! nothing: it reads a file, and its values are handed to the subcommands in `cli`. Mistakes name
+//! file, line, key and what is allowed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub mod duration;
+pub mod environment;
+pub mod error;
+pub mod file;
+pub mod ledger_url;
+pub mod resolve;
+pub mod section;
+pub mod settings;
+pub mod written;
+
+pub use environment::Environment;
+pub use error::ConfigError;
+pub use ledger_url::LedgerUrl;
+pub use resolve::{Origin, Setting};
+
+use crate::board::limits::Limits;
+use crate::ledger::policy::Policy;
+use crate::ledger::text::SafeText;
+use section::At;
+use settings::{Background, Theme, TimeZone};
+
+/// What the command line says about settings that environment and file may say too.
+#[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "two switches of the command line are two booleans"
+)]
+pub struct Flags {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--ledger`: a name or a URL.
+    pub ledger: Option<String>,
+    /// `--read-only`.
+    pub read_only: bool,
+    /// `--refresh`.
+    pub refresh: Option<Duration>,
+    /// `--theme`.
+    pub theme: Option<Theme>,
+    /// `--background`.
+    pub background: Option<Background>,
+    /// `--time-zone`.
+    pub time_zone: Option<TimeZone>,
+    /// `--no-color`.
+    pub no_color: bool,
+}
+
+/// Every setting, decided.
+#[derive(Debug)]
+pub struct Config {
+    /// The ledger that is meant, if anything says so.
+    pub ledger: Option<Setting<Ledger>>,
+    /// Every ledger of the file.
+    pub ledgers: BTreeMap<String, Ledger>,
+    /// Whether no code path may write to a ledger.
+    pub read_only: Setting<bool>,
+    /// How the console looks.
+    pub console: Console,
+    /// What queues are judged by.
+    pub limits: Limits,
+    /// Keys of actions that are not the usual ones; the console's keymap knows the actions.
+    pub keys: BTreeMap<String, At<Vec<String>>>,
+    /// Retry rules by name.
+    pub policies: BTreeMap<String, Policy>,
+    /// The config file, or where it would be.
+    pub file: PathBuf,
+    /// Whether it is there.
+    pub file_exists: bool,
+}
+
+/// A ledger that can be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// The name that screens show: of the config, or the address without a password.
+    pub name: SafeText,
+    /// Where it is.
+    pub url: LedgerUrl,
+    /// Whether the config says that it may only be looked at.
+    pub read_only: Option<At<bool>>,
+}
+
+/// How the console looks and how often it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Console {
+    /// How often to read.
+    pub refresh: Setting<Duration>,
+    /// Which colours.
+    pub theme: Setting<Theme>,
+    /// On which background.
+    pub background: Setting<Background>,
+    /// In which time zone moments are shown.
+    pub time_zone: Setting<TimeZone>,
+    /// Whether to use no colour at all.
+    pub no_color: Setting<bool>,
+}
+
+impl Config {
+    /// The ledger that is meant.
+    ///
+    /// # Errors
+    /// Where nothing says which.
+    pub fn ledger(&self) -> Result<&Ledger, ConfigError> {
+        match &self.ledger {
+            Some(ledger) => Ok(&ledger.value),
+            None => Err(ConfigError::NoLedger {
+                file: self.file.clone(),
+            }),
+        }
+    }
+}
+
+/// Reads and decides everything.
+///
+/// # Errors
+/// The first thing that must be mended, or every mistake of the file.
+pub fn load(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
+    if flags
+        .ledger
+        .as_deref()
+        .is_some_and(ledger_url::holds_password)
+    {
+        return Err(ConfigError::PasswordInArguments);
+    }
+    let found = file::find(flags.config.as_deref().map(Path::new), environment)?;
+    resolve::resolve(flags, environment, found)
+}

@@ -1,0 +1,157 @@
+//! The variables of the environment that ledgertop reads, taken once, so that what a run does can
+//! be repeated and tested without changing the environment of a process.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::error::ConfigError;
+use crate::ledger::text::SafeText;
+
+/// Which ledger: a name of the config, or a URL.
+pub const LEDGER: &str = "LEDGERTOP_LEDGER";
+/// Which config file.
+pub const CONFIG: &str = "LEDGERTOP_CONFIG";
+/// As `--read-only`.
+pub const READ_ONLY: &str = "LEDGERTOP_READ_ONLY";
+/// As `--refresh`.
+pub const REFRESH: &str = "LEDGERTOP_REFRESH";
+/// As `--theme`.
+pub const THEME: &str = "LEDGERTOP_THEME";
+/// As `--background`.
+pub const BACKGROUND: &str = "LEDGERTOP_BACKGROUND";
+/// As `--time-zone`.
+pub const TIME_ZONE: &str = "LEDGERTOP_TIME_ZONE";
+/// As `--log`.
+pub const LOG: &str = "LEDGERTOP_LOG";
+/// As `--log-level`.
+pub const LOG_LEVEL: &str = "LEDGERTOP_LOG_LEVEL";
+/// As `enqueue --producer`.
+pub const PRODUCER: &str = "LEDGERTOP_PRODUCER";
+/// No colours, whatever the value, where it is not empty: see no-color.org.
+pub const NO_COLOR: &str = "NO_COLOR";
+
+/// Every variable that is read, ours and those of the system.
+const READ: [&str; 16] = [
+    LEDGER,
+    CONFIG,
+    READ_ONLY,
+    REFRESH,
+    THEME,
+    BACKGROUND,
+    TIME_ZONE,
+    LOG,
+    LOG_LEVEL,
+    PRODUCER,
+    NO_COLOR,
+    "XDG_CONFIG_HOME",
+    "HOME",
+    "USER",
+    "HOSTNAME",
+    "TERM",
+];
+
+/// The variables as they were when the program began. An empty one counts as not set.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<&'static str, OsString>);
+
+impl Environment {
+    /// Those of this process.
+    pub fn of_this_process() -> Self {
+        Self::from_pairs(
+            READ.iter()
+                .filter_map(|name| Some((*name, std::env::var_os(name)?))),
+        )
+    }
+
+    /// The given ones and no others.
+    pub fn from_pairs<V: Into<OsString>>(
+        pairs: impl IntoIterator<Item = (&'static str, V)>,
+    ) -> Self {
+        let set = pairs.into_iter().map(|(name, value)| (name, value.into()));
+        Self(set.filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    /// Whether the variable is set to anything.
+    pub fn is_set(&self, name: &'static str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The variable as a path.
+    pub fn path(&self, name: &'static str) -> Option<PathBuf> {
+        self.0.get(name).map(PathBuf::from)
+    }
+
+    /// The variable as text, where it is set and is text.
+    pub fn text(&self, name: &'static str) -> Option<&str> {
+        self.0.get(name)?.to_str()
+    }
+
+    /// The variable as `parse` understands it; `None` where it is not set.
+    ///
+    /// # Errors
+    /// Where it is set and `parse` does not understand it.
+    pub fn value<T>(
+        &self,
+        name: &'static str,
+        allowed: impl FnOnce() -> String,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(raw) = self.0.get(name) else {
+            return Ok(None);
+        };
+        match raw.to_str().and_then(parse) {
+            Some(value) => Ok(Some(value)),
+            None => Err(ConfigError::BadVariable {
+                variable: name,
+                value: SafeText::new(&raw.to_string_lossy()),
+                allowed: allowed(),
+            }),
+        }
+    }
+
+    /// Where the config file is looked for when nothing names one:
+    /// `$XDG_CONFIG_HOME/ledgertop/config.toml`, else `~/.config/ledgertop/config.toml`.
+    pub fn default_config(&self) -> Option<PathBuf> {
+        // The XDG base directory specification: a relative path there is to be ignored.
+        let xdg = self
+            .path("XDG_CONFIG_HOME")
+            .filter(|path| path.is_absolute());
+        let directory = xdg.or_else(|| Some(self.path("HOME")?.join(".config")))?;
+        Some(directory.join("ledgertop").join("config.toml"))
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A URL with a password may be among the values.
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_file_follows_the_xdg_specification() {
+        let at = |pairs: &[(&'static str, &'static str)]| {
+            Environment::from_pairs(pairs.iter().copied()).default_config()
+        };
+        assert_eq!(
+            at(&[("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")]),
+            Some(PathBuf::from("/x/ledgertop/config.toml"))
+        );
+        assert_eq!(
+            at(&[("XDG_CONFIG_HOME", "relative"), ("HOME", "/h")]),
+            Some(PathBuf::from("/h/.config/ledgertop/config.toml"))
+        );
+        assert_eq!(at(&[]), None);
+    }
+
+    #[test]
+    fn the_values_are_never_shown() {
+        let environment = Environment::from_pairs([(LEDGER, "postgres://ann:s3cret@db")]);
+        assert!(!format!("{environment:?}").contains("s3cret"));
+    }
+}
