@@ -33,6 +33,10 @@ mod rates;
 mod seconds;
 mod sentence;
 pub mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
 pub mod ticker;
 mod times;
 mod total;
@@ -45,7 +49,7 @@ pub use limits::Limits;
 use place::{Place, Step};
 use queue::Queue;
 use seconds::Seconds;
-use summary::{Level, QueueSummary, Summary};
+use summary::{QueueSummary, Summary};
 use ticker::Ticker;
 use times::Sum;
 use window::{Reach, WINDOW};
@@ -140,9 +144,6 @@ impl Board {
         let first = reach.first_s(WINDOW);
         let mut queues: Vec<(&Queue, QueueSummary)> = Vec::new();
         for (name, queue) in &self.queues {
-            if !queue.is_live() && !queue.happened_since(first) {
-                continue;
-            }
             times.clear();
             times.add(queue.times(), reach);
             all_times.merge(&times);
@@ -151,12 +152,17 @@ impl Board {
             queues.push((queue, summary));
         }
         let headline = judge.judge(&mut queues, reach);
+        let all = queues.iter().map(|(_, summary)| summary);
+        let mut total = total::total(all, &self.ready, reach);
+        total.flow.time_to_terminal = all_times.percentiles();
+        // A queue of which only the window before knows has its share in the total, but no line.
+        queues.retain(|(queue, _)| queue.is_live() || queue.happened_since(first));
         let mut queues: Vec<QueueSummary> =
             queues.into_iter().map(|(_, summary)| summary).collect();
-        let mut total = total::total(&queues, &self.ready, reach);
-        total.flow.time_to_terminal = all_times.percentiles();
-        total.level = worst_level(&queues);
         worst_first(&mut queues);
+        for summary in queues.iter_mut().chain([&mut total]) {
+            queue::forget_past(&mut summary.retries);
+        }
         Summary {
             as_of: now,
             window: WINDOW,
@@ -208,14 +214,6 @@ impl Board {
     fn queue(&mut self, name: &SafeText) -> &mut Queue {
         self.queues.entry(name.clone()).or_default()
     }
-}
-
-fn worst_level(queues: &[QueueSummary]) -> Level {
-    queues
-        .iter()
-        .map(|queue| queue.level)
-        .max()
-        .unwrap_or_default()
 }
 
 /// Worst first: by level, then by the age of the oldest ready job, then by depth, then by name.

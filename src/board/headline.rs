@@ -114,13 +114,19 @@ impl Judge {
             };
             let was = before.get(&summary.queue);
             let mut raised = BTreeMap::new();
+            let mut found: Vec<Raised> = Vec::new();
             for concern in Concern::ALL {
                 let level = was.and_then(|was| was.get(&concern)).copied();
-                if let Some(found) = case.weigh(concern, level.unwrap_or_default()) {
-                    raised.insert(concern, found.level);
-                    all.push(found);
+                if let Some(one) = case.weigh(concern, level.unwrap_or_default()) {
+                    raised.insert(concern, one.level);
+                    found.push(one);
                 }
             }
+            // The sentence of the oldest job says where the backlog goes already.
+            let told = raised.contains_key(&Concern::OldestReady);
+            all.extend(
+                (found.into_iter()).filter(|one| !(told && one.concern == Concern::NeverDrains)),
+            );
             summary.level = raised.values().copied().max().unwrap_or_default();
             if !raised.is_empty() {
                 self.raised.insert(summary.queue.clone(), raised);
@@ -197,7 +203,7 @@ impl Case<'_> {
             concern,
             level,
             excess,
-            text: sentence::of(concern, level, self),
+            text: sentence::of(concern, self),
         })
     }
 
@@ -251,3 +257,6 @@ fn weighed(value: f64, bound: Bound<f64>, was: Level) -> (Level, f64) {
     let level = next_level(value, bound, was);
     (level, value / bound.warning.max(1.0))
 }
+
+#[cfg(test)]
+mod tests;

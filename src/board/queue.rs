@@ -182,7 +182,6 @@ impl Queue {
                 });
             }
         }
-        retries.retain(|retry| retry.count > 0 || retry.waiting > 0);
         most_retried_first(&mut retries);
         retries
     }
@@ -242,6 +241,12 @@ impl Queue {
         }
         cells
     }
+}
+
+/// Leaves out reasons that only the window before knows; they count towards totals, but have no
+/// line.
+pub(crate) fn forget_past(retries: &mut Vec<RetrySummary>) {
+    retries.retain(|retry| retry.count > 0 || retry.waiting > 0);
 }
 
 /// Retries of most in the window first; then by how many wait, then by name, so that the order is

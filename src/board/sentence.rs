@@ -2,8 +2,8 @@
 
 use super::format::{coarse, count, exact, percent, rate, time_of_day};
 use super::headline::{Case, Concern};
-use super::limits::{Bound, LEASE_GRACE};
-use super::summary::{Drain, Level, QueueSummary};
+use super::limits::LEASE_GRACE;
+use super::summary::{Drain, QueueSummary};
 use super::window::{WINDOW, seconds};
 use crate::ledger::event::FailureKey;
 use crate::ledger::time::Timestamp;
@@ -14,29 +14,22 @@ const RETRIES_MIN: u64 = 10;
 /// A reason with at least this share of the retries is named, in percent.
 const SHARE_MIN: u64 = 50;
 
-/// The sentence for a concern that is raised to `level`.
-pub(crate) fn of(concern: Concern, level: Level, case: &Case<'_>) -> String {
+/// The sentence for a concern that is raised. The limit that it names is the first one, also where
+/// the second one is passed: that is the promise that was broken.
+pub(crate) fn of(concern: Concern, case: &Case<'_>) -> String {
     match concern {
-        Concern::OldestReady => oldest_ready(level, case),
-        Concern::DeadLettersGrow => dead_letters_grow(level, case),
+        Concern::OldestReady => oldest_ready(case),
+        Concern::DeadLettersGrow => dead_letters_grow(case),
         Concern::ExpiredLeases => expired_leases(case),
         Concern::NeverDrains => never_drains(case),
-        Concern::OldestDeadLetter => oldest_dead_letter(level, case),
+        Concern::OldestDeadLetter => oldest_dead_letter(case),
     }
 }
 
-/// The limit that was passed.
-fn limit<T: Copy>(bound: Bound<T>, level: Level) -> T {
-    match level {
-        Level::Fine | Level::Warning => bound.warning,
-        Level::Critical => bound.critical,
-    }
-}
-
-fn oldest_ready(level: Level, case: &Case<'_>) -> String {
+fn oldest_ready(case: &Case<'_>) -> String {
     let summary = case.summary;
     let age = summary.oldest_ready_age.unwrap_or_default();
-    let limit = limit(case.limits.oldest_ready, level);
+    let limit = case.limits.oldest_ready.warning;
     format!(
         "oldest ready {} (limit {}){}{}",
         coarse(age),
@@ -75,12 +68,12 @@ fn retries(summary: &QueueSummary) -> String {
     format!("; {share} % of retries {}", reason(&most.failure))
 }
 
-fn dead_letters_grow(level: Level, case: &Case<'_>) -> String {
+fn dead_letters_grow(case: &Case<'_>) -> String {
     let first_s = case.reach.first_s(WINDOW);
     let Some(burst) = case.queue.dead_letters().burst(first_s) else {
         // Raised by what came in the window and is gone from its queue again.
         let per_h = case.summary.dead_letters.growth_per_h;
-        let limit = limit(case.limits.dead_letters_per_h, level);
+        let limit = case.limits.dead_letters_per_h.warning;
         return format!("dead letters grow by {}/h (limit {limit}/h)", rate(per_h));
     };
     let kind = match (burst.dead, burst.quarantined) {
@@ -130,11 +123,11 @@ fn never_drains(case: &Case<'_>) -> String {
     )
 }
 
-fn oldest_dead_letter(level: Level, case: &Case<'_>) -> String {
+fn oldest_dead_letter(case: &Case<'_>) -> String {
     let summary = &case.summary.dead_letters;
     let age = summary.oldest_age().unwrap_or_default();
     let all: u64 = summary.by_reason.iter().map(|(_, count)| count).sum();
-    let limit = limit(case.limits.oldest_dead_letter, level);
+    let limit = case.limits.oldest_dead_letter.warning;
     let why = match summary.by_reason.first() {
         Some((failure, most)) if percent(*most, all) >= SHARE_MIN => {
             format!(", {} % {}", percent(*most, all), reason(failure))

@@ -147,3 +147,32 @@ impl Sum {
         Some(Percentiles { p50, p95, p99 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_middle_of_a_bucket_is_within_1_percent(millis in 0..=MAX_MILLIS, halvings in 0_u32..40) {
+            let millis = millis >> halvings;
+            let said = middle(u64::from(bucket(millis)));
+            prop_assert!(said.abs_diff(millis) * 100 <= millis, "{said} for {millis}");
+        }
+
+        #[test]
+        fn buckets_are_in_order(a in 0..=MAX_MILLIS, b in 0..=MAX_MILLIS, halvings in 0_u32..40) {
+            let (a, b) = (a >> halvings, b >> halvings);
+            prop_assert!((a <= b) == (bucket(a) <= bucket(b)) || bucket(a) == bucket(b));
+            prop_assert!(usize::from(bucket(a)) < BUCKETS);
+        }
+    }
+
+    #[test]
+    fn the_longest_time_has_a_bucket() {
+        assert_eq!(usize::from(bucket(u64::MAX)), BUCKETS - 1);
+        assert_eq!(bucket(0), 0);
+    }
+}

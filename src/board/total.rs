@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::ages;
+use super::history::ReadyHistory;
 use super::leases::most_first;
 use super::queue::{backlog, most_retried_first};
 use super::seconds::Seconds;
@@ -16,11 +17,16 @@ use crate::ledger::event::FailureKey;
 use crate::ledger::text::SafeText;
 
 /// Adds up `queues`; `ready` holds the ready jobs of all of them.
-pub(crate) fn total(queues: &[QueueSummary], ready: &Seconds, reach: Reach) -> QueueSummary {
+pub(crate) fn total<'a>(
+    queues: impl IntoIterator<Item = &'a QueueSummary>,
+    ready: &Seconds,
+    reach: Reach,
+) -> QueueSummary {
     let mut total = QueueSummary {
         oldest_ready_age: ages::oldest(ready, reach.now_s()),
         ready_age: ages::percentiles(ready, reach.now_s()),
         ready_spread: ages::spread(ready, reach.now_s()),
+        ready_history: ReadyHistory::default().points(0, reach),
         ..QueueSummary::default()
     };
     let mut workers: BTreeMap<SafeText, u64> = BTreeMap::new();
@@ -32,6 +38,7 @@ pub(crate) fn total(queues: &[QueueSummary], ready: &Seconds, reach: Reach) -> Q
         add_dead_letters(&mut total.dead_letters, &queue.dead_letters);
         add_flow(&mut total.flow, queue.flow);
         add_history(&mut total.ready_history, &queue.ready_history);
+        total.level = total.level.max(queue.level);
         total.in_per_s += queue.in_per_s;
         total.out_per_s += queue.out_per_s;
         for (worker, count) in &queue.leases.by_worker {
@@ -90,11 +97,7 @@ fn add_flow(sum: &mut FlowSummary, one: FlowSummary) {
 }
 
 /// Every queue has the same points known.
-fn add_history(sum: &mut Vec<Option<u64>>, one: &[Option<u64>]) {
-    if sum.is_empty() {
-        sum.extend_from_slice(one);
-        return;
-    }
+fn add_history(sum: &mut [Option<u64>], one: &[Option<u64>]) {
     for (sum, one) in sum.iter_mut().zip(one) {
         *sum = sum.zip(*one).map(|(sum, one)| sum + one);
     }
