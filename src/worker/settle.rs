@@ -211,7 +211,7 @@ impl Engine {
         };
         let watched = self.flight.watch(now, most);
         for lease in watched.given_up {
-            tracing::error!(job = %lease.job, "result given up: no answer until long after the lease");
+            tracing::error!(job = %lease.job, "result given up long after its lease");
             self.tally.given_up += 1;
         }
         if watched.renew.is_empty() {
