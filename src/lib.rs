@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod config;
+pub mod demo;
 pub mod ledger;
 pub mod store;
 pub mod worker;
