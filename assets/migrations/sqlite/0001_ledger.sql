@@ -185,9 +185,10 @@ CREATE TABLE job_events (
 
 -- Claims, the oldest ready job of a queue, and the count of ready jobs by second.
 CREATE INDEX jobs_ready ON jobs (queue, tenant, state_since, id) WHERE state = 'ready';
--- What becomes due next, and the waiting jobs of a base load.
+-- What becomes due next, and the waiting jobs of a base load: a parent waits for its children only once,
+-- but for each of its retries. A query must hold this very condition to use the index.
 CREATE INDEX jobs_waiting ON jobs (available_at, id)
-  WHERE state IN ('pending', 'retry_wait') AND awaits_children = 0;
+  WHERE state = 'retry_wait' OR state = 'pending' AND awaits_children = 0;
 -- Parents that wait for children.
 CREATE INDEX jobs_parents ON jobs (id) WHERE state = 'pending' AND awaits_children = 1;
 -- Leases by the moment they end.
