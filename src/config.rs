@@ -14,16 +14,16 @@ pub mod duration;
 pub mod environment;
 pub mod error;
 pub mod file;
-pub mod ledger_url;
 pub mod resolve;
 pub mod section;
 pub mod settings;
+pub mod url;
 pub mod written;
 
 pub use environment::Environment;
 pub use error::ConfigError;
-pub use ledger_url::LedgerUrl;
 pub use resolve::{Origin, Setting};
+pub use url::UrlText;
 
 use crate::board::limits::Limits;
 use crate::ledger::policy::Policy;
@@ -85,7 +85,7 @@ pub struct Ledger {
     /// The name that screens show: of the config, or the address without a password.
     pub name: SafeText,
     /// Where it is.
-    pub url: LedgerUrl,
+    pub url: UrlText,
     /// Whether the config says that it may only be looked at.
     pub read_only: Option<At<bool>>,
 }
@@ -125,11 +125,7 @@ impl Config {
 /// # Errors
 /// The first thing that must be mended, or every mistake of the file.
 pub fn load(flags: &Flags, environment: &Environment) -> Result<Config, ConfigError> {
-    if flags
-        .ledger
-        .as_deref()
-        .is_some_and(ledger_url::holds_password)
-    {
+    if flags.ledger.as_deref().is_some_and(url::holds_password) {
         return Err(ConfigError::PasswordInArguments);
     }
     let found = file::find(flags.config.as_deref().map(Path::new), environment)?;

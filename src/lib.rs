@@ -1,6 +1,7 @@
 //! ledgertop: an operations console in the terminal over a durable ledger of background jobs.
 
 pub mod board;
+pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod ledger;

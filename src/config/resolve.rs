@@ -9,9 +9,9 @@ use std::time::Duration;
 use super::environment::{self, Environment};
 use super::error::{ConfigError, Mistake, Problem, hint};
 use super::file::Found;
-use super::ledger_url::LedgerUrl;
 use super::section::At;
 use super::settings::{Background, Choice, REFRESH, REFRESH_DEFAULT, Theme, TimeZone};
+use super::url::UrlText;
 use super::written::{Written, WrittenBound, WrittenLedger, WrittenLimits, WrittenPolicy};
 use super::{Config, Console, Flags, Ledger};
 use crate::board::limits::{Bound, Limits, QueueLimits};
@@ -176,7 +176,7 @@ fn check_ledger_name(written: &Written, mistakes: &mut Vec<Mistake>) {
     let Some(At { value: name, line }) = &written.ledger else {
         return;
     };
-    if written.ledgers.contains_key(name) || LedgerUrl::parse(name).is_some() {
+    if written.ledgers.contains_key(name) || UrlText::parse(name).is_some() {
         return;
     }
     let known: Vec<&str> = written.ledgers.keys().map(String::as_str).collect();
@@ -201,7 +201,7 @@ fn chosen(
     if let Some(value) = ledgers.get(&text).cloned() {
         return Ok(Setting { value, origin });
     }
-    if let Some(url) = LedgerUrl::parse(&text) {
+    if let Some(url) = UrlText::parse(&text) {
         let value = Ledger {
             name: url.redacted(),
             url,
@@ -210,7 +210,7 @@ fn chosen(
         return Ok(Setting { value, origin });
     }
     let known: Vec<&str> = ledgers.keys().map(String::as_str).collect();
-    let shown = if super::ledger_url::holds_password(&text) {
+    let shown = if super::url::holds_password(&text) {
         "…"
     } else {
         text.as_str()

@@ -10,11 +10,11 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use super::error::{Mistake, Problem};
-use super::ledger_url::LedgerUrl;
 use super::section::{At, Reading, Section};
 use super::settings::{
     Background, LIMIT_AGE, LIMIT_COUNT, POLICY_ATTEMPTS, POLICY_DURATION, REFRESH, Theme, TimeZone,
 };
+use super::url::UrlText;
 use crate::ledger::job::NAME_MAX_BYTES;
 use crate::ledger::policy::OnUnknown;
 use crate::ledger::text::SafeText;
@@ -45,7 +45,7 @@ pub struct Written {
 #[derive(Debug)]
 pub struct WrittenLedger {
     /// Where it is.
-    pub url: At<LedgerUrl>,
+    pub url: At<UrlText>,
     /// Whether it may only be looked at.
     pub read_only: Option<At<bool>>,
 }
@@ -187,7 +187,7 @@ fn non_empty(text: &str) -> Option<String> {
 
 fn ledger(mut section: Section<'_>, reading: &mut Reading<'_>) -> Option<WrittenLedger> {
     let mistakes = reading.mistakes.len();
-    let url = section.secret("url", URL_ALLOWED, reading, LedgerUrl::parse);
+    let url = section.secret("url", URL_ALLOWED, reading, UrlText::parse);
     if url.is_none() && reading.mistakes.len() == mistakes {
         let problem = Problem::MissingKey {
             section: section.name(),

@@ -1,7 +1,8 @@
-//! The address of a ledger. It may hold a password, so it can be shown but never shows one.
+//! The text of a ledger's URL. It may hold a password, so it can be shown but never shows one.
 //!
-//! Only [`LedgerUrl::expose`] gives the address as it was written, for the store alone. What a URL
-//! means is the store's business; this file knows just enough to find what must stay secret.
+//! Only [`UrlText::expose`] gives the text as it was written, for the store alone: what a URL
+//! means is the store's business (`store::LedgerUrl`), which config must not know. This file knows
+//! just enough to find what must stay secret.
 
 use std::fmt;
 use std::path::Path;
@@ -14,13 +15,13 @@ const HIDDEN: &str = "***";
 /// The query parameters of a PostgreSQL URL that hold a secret.
 const SECRET_PARAMETERS: [&str; 2] = ["password", "sslpassword"];
 
-/// The address of a ledger: `sqlite:PATH` or `postgres://…`. `Debug` and `Display` show it without
-/// its password and with hostile characters made visible.
+/// The text of a ledger's URL: `sqlite:PATH` or `postgres://…`. `Debug` and `Display` show it
+/// without its password and with hostile characters made visible.
 #[derive(Clone, PartialEq, Eq)]
-pub struct LedgerUrl(String);
+pub struct UrlText(String);
 
-impl LedgerUrl {
-    /// Reads an address; `None` where the text begins like none that names a ledger.
+impl UrlText {
+    /// Takes a URL; `None` where the text begins like none that names a ledger.
     pub fn parse(text: &str) -> Option<Self> {
         let known = ["sqlite:", "postgres://", "postgresql://"];
         known
@@ -32,22 +33,22 @@ impl LedgerUrl {
             .then(|| Self(text.to_owned()))
     }
 
-    /// The address as it was written, password included. For the store only: never print it.
+    /// The URL as it was written, password included. For the store only: never print it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether the address holds a password.
+    /// Whether the URL holds a password.
     pub fn has_password(&self) -> bool {
         holds_password(&self.0)
     }
 
-    /// The address without its password, safe to show.
+    /// The URL without its password, safe to show.
     pub fn redacted(&self) -> SafeText {
         SafeText::new(&redact(&self.0))
     }
 
-    /// A relative SQLite path, seen from `directory`; any other address as it is.
+    /// A relative SQLite path, seen from `directory`; any other URL as it is.
     #[must_use]
     pub fn relative_to(&self, directory: &Path) -> Self {
         let Some(path) = self.0.strip_prefix("sqlite:") else {
@@ -99,13 +100,13 @@ fn redact_parameter(parameter: &str) -> String {
     }
 }
 
-impl fmt::Display for LedgerUrl {
+impl fmt::Display for UrlText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.redacted(), f)
     }
 }
 
-impl fmt::Debug for LedgerUrl {
+impl fmt::Debug for UrlText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.redacted(), f)
     }
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        LedgerUrl::parse(text).unwrap().to_string()
+        UrlText::parse(text).unwrap().to_string()
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
             "postgres://db/jobs?PASSWORD=s3cret&sslmode=require",
             "postgres://ann@db/jobs?password=s3cret@x",
         ] {
-            let url = LedgerUrl::parse(text).unwrap();
+            let url = UrlText::parse(text).unwrap();
             assert!(url.has_password(), "{text}");
             assert!(!format!("{url} {url:?}").contains("s3cret"), "{url}");
             assert_eq!(url.expose(), text);
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_not_an_address() {
+    fn a_name_is_not_a_url() {
         for text in [
             "prod",
             "mysql://db",
@@ -168,14 +169,14 @@ mod tests {
             "http://x",
             "",
         ] {
-            assert_eq!(LedgerUrl::parse(text), None, "{text}");
+            assert_eq!(UrlText::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn a_relative_path_is_seen_from_the_directory_of_its_config() {
         let from = |text: &str| {
-            let url = LedgerUrl::parse(text).unwrap();
+            let url = UrlText::parse(text).unwrap();
             url.relative_to(Path::new("/etc/ledgertop"))
                 .expose()
                 .to_owned()
@@ -190,7 +191,7 @@ mod tests {
         #[test]
         fn no_password_slips_through(password in "[a-zA-Z0-9:/?#@&=%]{6,20}") {
             let text = format!("postgres://ann:{password}@db/jobs");
-            let url = LedgerUrl::parse(&text).unwrap();
+            let url = UrlText::parse(&text).unwrap();
             prop_assert!(!url.to_string().contains(&password), "{}", url);
         }
     }

@@ -1,0 +1,117 @@
+//! Why a subcommand did not do what was asked, and which exit code says so.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::config::{ConfigError, Origin};
+use crate::ledger::text::SafeText;
+use crate::store::StoreError;
+
+use super::enqueue::{Refusal, line::LineProblem};
+
+/// The exit codes, for monitors and scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// A threshold was passed, or something was refused.
+    Refused,
+    /// The command line, the environment or the config is wrong.
+    Usage,
+    /// The ledger cannot be reached.
+    Unreachable,
+}
+
+impl Exit {
+    /// The code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Unreachable => 3,
+        }
+    }
+}
+
+/// Why a subcommand ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The config.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The ledger.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Input that is refused, with what was done before it.
+    #[error(transparent)]
+    Enqueue(#[from] Refusal),
+    /// A flag of `enqueue` whose value is not allowed.
+    #[error("{0}; nothing was enqueued")]
+    Job(#[from] LineProblem),
+    /// `enqueue` without flags and without input.
+    #[error(
+        "give one job with --queue, --kind and --idempotency-key, or many as NDJSON on standard \
+         input, such as: ledgertop enqueue < jobs.ndjson"
+    )]
+    NoJobs,
+    /// A command that writes, in a session that may not.
+    #[error("'{command}' writes, and this session is read-only (by {origin}); nothing was changed")]
+    ReadOnly {
+        /// Which.
+        command: &'static str,
+        /// What makes it so.
+        origin: Origin,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[source] io::Error),
+    /// The log file cannot be written.
+    #[error(
+        "cannot log to '{path}': {message}; give another file with --log, or none",
+        path = SafeText::new(&path.to_string_lossy())
+    )]
+    Log {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// The system refuses a thread.
+    #[error("the system gives no thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+impl CliError {
+    /// The exit code that says so.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Log { .. } => Exit::Usage,
+            Self::Store(error) => exit_of(error),
+            Self::Enqueue(refusal) => refusal.exit(),
+            Self::Output(_) if self.is_quiet() => Exit::Done,
+            Self::ReadOnly { .. } | Self::Thread(_) | Self::Output(_) => Exit::Refused,
+        }
+    }
+
+    /// Whether it is said at all: whoever closes our output has seen enough.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// The exit code for an error of the ledger.
+pub fn exit_of(error: &StoreError) -> Exit {
+    match error {
+        StoreError::BadUrl { .. } => Exit::Usage,
+        StoreError::Unreachable { .. }
+        | StoreError::Timeout { .. }
+        | StoreError::OutcomeUnknown { .. }
+        | StoreError::NotALedger { .. }
+        | StoreError::Database { .. } => Exit::Unreachable,
+        StoreError::NewerSchema { .. }
+        | StoreError::OlderSchema { .. }
+        | StoreError::Refused { .. }
+        | StoreError::Corrupt { .. } => Exit::Refused,
+    }
+}
