@@ -49,8 +49,8 @@ pub use limits::Limits;
 use place::{Place, Step};
 use queue::Queue;
 use seconds::Seconds;
-use summary::{QueueSummary, Summary};
-use ticker::Ticker;
+use summary::{QueueSummary, Summary, Tick};
+use ticker::LedgerTicker;
 use times::Sum;
 use window::{Reach, WINDOW};
 
@@ -62,12 +62,12 @@ const PRUNE_EVERY_S: i64 = 60;
 /// Memory is bounded by the live jobs that differ in what is counted (for ready jobs: one entry a
 /// second), the queues that have such jobs or had events lately, and two windows of events by the
 /// second.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Board {
     queues: BTreeMap<SafeText, Queue>,
     /// The ready jobs of all queues, for percentiles over all of them.
     ready: Seconds,
-    ticker: Ticker,
+    ticker: LedgerTicker,
     /// From when windows are complete.
     complete_since: Timestamp,
     /// The latest second of any event.
@@ -80,10 +80,13 @@ impl Board {
     /// The board at the instant of a base.
     pub fn load(base: &Base) -> Self {
         let mut board = Self {
+            queues: BTreeMap::new(),
+            ready: Seconds::default(),
+            ticker: LedgerTicker::default(),
             complete_since: base.recent_since,
             latest_s: i64::MIN,
             pruned_s: i64::MIN,
-            ..Self::default()
+            mismatches: 0,
         };
         for cell in &base.cells {
             board.enter(&cell.queue, &Place::of_cell(cell), cell.count);
@@ -172,6 +175,11 @@ impl Board {
             queues,
             ticker: self.ticker.ticks(),
         }
+    }
+
+    /// The latest events of one queue, newest first; [`Summary::ticker`] has those of all.
+    pub fn ticker(&self, queue: &str) -> Vec<Tick> {
+        self.queues.get(queue).map_or_else(Vec::new, Queue::ticks)
     }
 
     fn enter(&mut self, queue: &SafeText, place: &Place<'_>, times: u64) {

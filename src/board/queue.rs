@@ -10,7 +10,8 @@ use super::leases::Leases;
 use super::place::Place;
 use super::rates::Rates;
 use super::seconds::Seconds;
-use super::summary::{Depth, QueueSummary, RetrySummary};
+use super::summary::{Depth, QueueSummary, RetrySummary, Tick};
+use super::ticker::QueueTicker;
 use super::times::Times;
 use super::waiting::{Pending, RetryWait, next_due_in};
 use super::window::{RATE_WINDOW, Reach, WINDOW};
@@ -30,6 +31,7 @@ pub(crate) struct Queue {
     rates: Rates,
     history: ReadyHistory,
     times: Times,
+    ticker: QueueTicker,
 }
 
 impl Queue {
@@ -82,6 +84,7 @@ impl Queue {
     pub(crate) fn note(&mut self, event: &Event) {
         self.rates.note(event);
         self.times.note(event);
+        self.ticker.note(event);
         let was_ready = event.from == Some(State::Ready);
         match (was_ready, event.to == State::Ready) {
             (false, true) => self.history.note(event.at.second(), 1),
@@ -125,6 +128,11 @@ impl Queue {
 
     pub(crate) fn times(&self) -> &Times {
         &self.times
+    }
+
+    /// The latest events, newest first.
+    pub(crate) fn ticks(&self) -> Vec<Tick> {
+        self.ticker.ticks()
     }
 
     /// Jobs by state.

@@ -479,6 +479,16 @@ fn what_an_operator_did_stays_in_the_ticker_while_workers_are_busy() {
     assert_eq!(ticks.last().unwrap().kind, EventKind::Discard);
     assert!(ticks.iter().all(|tick| tick.kind != EventKind::Renew));
     assert!(ticks.is_sorted_by(|newer, older| newer.at >= older.at));
+    let kinds: Vec<_> = (applied(&script.events).ticker("billing").iter())
+        .map(|tick| tick.kind)
+        .collect();
+    let expected = [
+        EventKind::Discard,
+        EventKind::Reject,
+        EventKind::Claim,
+        EventKind::Enqueue,
+    ];
+    assert_eq!(kinds, expected, "a queue has a ticker of its own");
 }
 
 #[test]

@@ -9,31 +9,40 @@ use super::summary::Tick;
 use crate::ledger::event::{ActorKind, Event, EventKind};
 use crate::ledger::time::Timestamp;
 
-/// How many of the latest events are kept.
+/// How many of the latest events are kept of the whole ledger.
 pub const LATEST: usize = 64;
 /// How many of the latest events by operators are kept beside them.
 pub const LATEST_BY_OPERATORS: usize = 16;
+/// How many of the latest events are kept of each queue.
+pub const LATEST_OF_QUEUE: usize = 32;
+/// How many of the latest events by operators are kept beside them.
+pub const LATEST_OF_QUEUE_BY_OPERATORS: usize = 8;
+
+/// The latest events of the whole ledger.
+pub(crate) type LedgerTicker = Ticker<LATEST, LATEST_BY_OPERATORS>;
+/// The latest events of one queue.
+pub(crate) type QueueTicker = Ticker<LATEST_OF_QUEUE, LATEST_OF_QUEUE_BY_OPERATORS>;
 
 /// Orders events by time; the rest makes the order, and so what is dropped, the same however the
 /// events of different jobs arrive.
 type Key = (Timestamp, Uuid, u32);
 
-/// The latest events.
+/// The latest `ALL` events, and the latest `BY_OPERATORS` by operators.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Ticker {
+pub(crate) struct Ticker<const ALL: usize, const BY_OPERATORS: usize> {
     latest: BTreeMap<Key, Tick>,
     by_operators: BTreeMap<Key, Tick>,
 }
 
-impl Ticker {
+impl<const ALL: usize, const BY_OPERATORS: usize> Ticker<ALL, BY_OPERATORS> {
     /// Notes an event; a renewal is no news.
     pub(crate) fn note(&mut self, event: &Event) {
         if event.kind == EventKind::Renew {
             return;
         }
-        keep(&mut self.latest, event, LATEST);
+        keep(&mut self.latest, event, ALL);
         if event.actor_kind == ActorKind::Operator {
-            keep(&mut self.by_operators, event, LATEST_BY_OPERATORS);
+            keep(&mut self.by_operators, event, BY_OPERATORS);
         }
     }
 

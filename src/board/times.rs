@@ -156,7 +156,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_middle_of_a_bucket_is_within_1_percent(millis in 0..=MAX_MILLIS, halvings in 0_u32..40) {
+        fn the_middle_of_a_bucket_is_within_1_percent(
+            millis in 0..=MAX_MILLIS, halvings in 0_u32..40,
+        ) {
             let millis = millis >> halvings;
             let said = middle(u64::from(bucket(millis)));
             prop_assert!(said.abs_diff(millis) * 100 <= millis, "{said} for {millis}");
