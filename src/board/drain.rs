@@ -106,6 +106,8 @@ mod tests {
         assert_eq!(backlog(0, 0, 5.0, 5.0).drain(), Drain::Empty);
         assert_eq!(backlog(5, 2, 12.0, 12.0).drain(), Drain::Empty);
         assert_eq!(backlog(9, 2, 12.0, 11.9).drain(), Drain::Empty);
+        assert_eq!(backlog(9, 2, 0.2, 0.0).drain(), Drain::Empty);
+        assert_eq!(backlog(10, 2, 0.2, 0.0).drain(), Drain::Never);
     }
 
     #[test]

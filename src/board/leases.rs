@@ -87,3 +87,30 @@ impl Leases {
 pub(crate) fn most_first<K: Ord>(counts: &mut [(K, u64)]) {
     counts.sort_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::ledger::time::Timestamp;
+
+    #[test]
+    fn a_lease_is_near_its_end_for_ten_seconds_and_then_expired() {
+        let mut leases = Leases::default();
+        let worker = SafeText::new("w1");
+        leases.add(Some(&worker), (40, Some(100)), 1);
+        let at = |now_s| {
+            let summary = leases.summary(Reach {
+                now: Timestamp::from_seconds(now_s),
+                complete_since: Timestamp::from_seconds(0),
+            });
+            (summary.near_expiry, summary.expired, summary.oldest_age)
+        };
+        let held = |seconds| Some(Duration::from_secs(seconds));
+        assert_eq!(at(89), (0, 0, held(49)));
+        assert_eq!(at(90), (1, 0, held(50)));
+        assert_eq!(at(100), (1, 0, held(60)));
+        assert_eq!(at(101), (0, 1, held(61)));
+    }
+}
