@@ -5,9 +5,9 @@
 //! [`summary::Summary`] is asked for as of a moment. Next on the walk of a row to a cell: the
 //! console's overview screen.
 //!
-//! The walk inside: [`place`] reads an event as "one job less here, one more there"; [`queue`]
-//! counts places in [`seconds`], [`counted`], [`leases`], [`waiting`] and [`dead_letters`], and
-//! what happens by the second in [`rates`], [`times`] and [`history`]; [`headline`] holds the
+//! The walk inside: `place` reads an event as "one job less here, one more there"; `queue`
+//! counts places in `seconds`, `counted`, `leases`, `waiting` and `dead_letters`, and
+//! what happens by the second in `rates`, `times` and `history`; [`headline`] holds the
 //! numbers against [`limits`].
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //!
 //! A board stays a pure fold; the memory is a [`Judge`], which belongs to whoever asks again and
 //! again. Its state follows from the fold and the moments at which it judged. Next:
-//! [`super::sentence`], the words.
+//! `sentence.rs`, the words.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

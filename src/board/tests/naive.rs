@@ -1,5 +1,5 @@
-//! Every number of a summary, counted from the rows and filtered from the events of a run, as slowly
-//! and as plainly as can be.
+//! Every number of a summary, counted from the rows and filtered from the events of a run, as
+//! slowly and as plainly as can be.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
