@@ -12,12 +12,14 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 pub mod config;
+pub mod demo;
 pub mod enqueue;
 pub mod error;
 pub mod init;
 pub mod log;
 pub mod manual;
 pub mod open;
+mod signals;
 pub mod snapshot;
 
 pub use error::{CliError, Exit};
@@ -105,6 +107,8 @@ impl Settings {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// See it at work: a private ledger, real workers, flaky dependencies, and an incident
+    Demo(demo::DemoFlags),
     /// Create the ledger's schema, or upgrade it; safe to run again and from several places
     Init(init::InitFlags),
     /// Print the whole board, once
@@ -122,9 +126,9 @@ pub enum Command {
 /// Where a command reads and writes; the real ones in `main`.
 pub struct Streams<'a> {
     /// Results.
-    pub out: &'a mut dyn Write,
+    pub out: &'a mut (dyn Write + Send),
     /// Messages.
-    pub messages: &'a mut dyn Write,
+    pub messages: &'a mut (dyn Write + Send),
 }
 
 /// Runs what `arguments` ask for, says what went wrong, and returns the exit code.
@@ -203,7 +207,13 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             return manual::completions(flags, Cli::command(), streams.out);
         }
         Some(Command::Man) => return manual::page(Cli::command(), streams.out),
-        Some(Command::Init(_) | Command::Snapshot(_) | Command::Enqueue(_) | Command::Config)
+        Some(
+            Command::Demo(_)
+            | Command::Init(_)
+            | Command::Snapshot(_)
+            | Command::Enqueue(_)
+            | Command::Config,
+        )
         | None => {}
     }
     let flags = cli.settings.flags();
@@ -225,6 +235,7 @@ fn dispatch(
 ) -> Result<(), CliError> {
     match &cli.command {
         Some(Command::Config) => config::print(config, streams.out),
+        Some(Command::Demo(flags)) => open::block_on(demo::run(flags, config, streams)),
         Some(Command::Init(flags)) => open::block_on(init::run(flags, config, streams)),
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
         Some(Command::Enqueue(flags)) => {

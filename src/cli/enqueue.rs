@@ -16,7 +16,7 @@ use uuid::Uuid;
 use self::input::{Jobs, Numbered};
 use self::line::LineProblem;
 use self::report::Report;
-use super::{CliError, Streams, open};
+use super::{CliError, Streams, open, signals};
 use crate::config::{Config, Environment, environment};
 use crate::ledger::event::ActorKind;
 use crate::ledger::job::{Actor, NewJob};
@@ -144,7 +144,7 @@ pub(super) async fn run(
         None
     };
     let mut report = Report::new(json, bar);
-    let end = stream::run(&*store, &by, jobs, &mut report, interrupted()).await;
+    let end = stream::run(&*store, &by, jobs, &mut report, signals::asked_to_end()).await;
     let (done, broken) = report.finish();
     tracing::info!(
         created = done.created,
@@ -183,22 +183,6 @@ fn only(job: NewJob) -> mpsc::Receiver<Result<Numbered, input::InputError>> {
     // The receiver is right here, so there is room and nobody has gone.
     drop(sender.try_send(Ok(numbered)));
     receiver
-}
-
-/// Ends when the person at the keyboard, or the system, asks for the end. Where that cannot be
-/// heard, it never ends.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
 }
 
 /// A dry run: every line is looked at, also behind a mistake.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::{ConfigError, Origin};
+use crate::demo::DemoError;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 
@@ -63,6 +64,30 @@ pub enum CliError {
         /// What makes it so.
         origin: Origin,
     },
+    /// The demo cannot begin.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
+    /// The demo has no place for its ledger.
+    #[error(
+        "no directory for the demo's ledger under '{directory}'; name another place in TMPDIR, or \
+         a ledger with --ledger",
+        directory = SafeText::new(&directory.to_string_lossy())
+    )]
+    NoPlace {
+        /// Where it would be.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The demo was given a ledger that is in use.
+    #[error(
+        "the ledger at {ledger} holds jobs that are not the demo's, and the demo's workers would \
+         take them; nothing was changed; give it an empty ledger, or none to have a private one"
+    )]
+    RealJobs {
+        /// Which.
+        ledger: SafeText,
+    },
     /// Standard output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
@@ -87,10 +112,15 @@ impl CliError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Log { .. } => Exit::Usage,
-            Self::Store(error) => exit_of(error),
+            Self::Store(error) | Self::Demo(DemoError::Ledger(error)) => exit_of(error),
             Self::Enqueue(refusal) => refusal.exit(),
             Self::Output(_) if self.is_quiet() => Exit::Done,
-            Self::ReadOnly { .. } | Self::Thread(_) | Self::Output(_) => Exit::Refused,
+            Self::Demo(DemoError::Scenario(_))
+            | Self::NoPlace { .. }
+            | Self::RealJobs { .. }
+            | Self::ReadOnly { .. }
+            | Self::Thread(_)
+            | Self::Output(_) => Exit::Refused,
         }
     }
 
