@@ -1,80 +1,157 @@
-//! A ledger in a SQLite file: the store and the feed.
+//! A ledger in a SQLite file: the store.
 //!
-//! Binds values, runs statements and maps rows through [`super::row`]; no rule lives here. Next:
-//! [`super::row`].
+//! Binds values, runs statements and maps rows through [`super::row`]; no rule lives here. SQLite
+//! has one writer at a time: writing transactions take turns inside this process, and between
+//! processes by `BEGIN IMMEDIATE`. Each file under `sqlite/` owns one kind of call. Next:
+//! [`access`], what all of them stand on, then [`feed`].
+
+mod access;
+mod claim;
+mod columns;
+mod connect;
+mod enqueue;
+mod exchange;
+mod feed;
+mod hint;
+mod lease;
+mod operate;
+mod policy;
+mod settle;
+mod sweep;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, SqliteConnection};
+use uuid::Uuid;
 
-use super::fault::{Call, Effect};
-use super::{Feed, Store, StoreError};
-use crate::ledger::feed::{Base, Batch};
+use super::{Act, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
+use crate::ledger::job::{
+    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
+};
+use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
+use access::Access;
+use hint::Hint;
+use policy::Policies;
+
+pub(crate) use connect::connect_to_create;
 
 /// Makes the list of applied migrations.
 pub(crate) const SCHEMA_TABLE: &str = include_str!("../../assets/sql/sqlite/schema_table.sql");
 
-/// How long a writer waits for the one before it.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Connects for `init`: makes the file where it is missing.
-pub(crate) async fn connect_to_create(
+/// Opens a ledger for reading and writing.
+pub(crate) async fn open_store(
     path: &Path,
     ledger: &SafeText,
-) -> Result<SqliteConnection, StoreError> {
-    let call = Call {
-        operation: "init",
-        ledger,
-        effect: Effect::None,
-    };
-    SqliteConnectOptions::new()
-        .filename(path)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(BUSY_TIMEOUT)
-        .connect()
-        .await
-        .map_err(|error| call.unreachable(&error.to_string()))
-}
-
-/// Opens a ledger for reading and writing.
-#[expect(clippy::unused_async, reason = "the store is being written")]
-pub(crate) async fn open_store(
-    _path: &Path,
-    ledger: &SafeText,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    Err(not_yet(ledger))
+    let access = Access::open(path, ledger).await?;
+    Ok(Arc::new(SqliteStore {
+        access,
+        hint: Hint::default(),
+        policies: Policies::default(),
+    }))
 }
 
 /// A feed that connects at its first reading.
-pub(crate) fn feed(_path: &Path, ledger: &SafeText) -> Box<dyn Feed> {
-    Box::new(NotYet(ledger.clone()))
+pub(crate) fn feed(path: &Path, ledger: &SafeText) -> Box<dyn Feed> {
+    Box::new(feed::SqliteFeed::new(path, ledger))
 }
 
-struct NotYet(SafeText);
+/// A ledger in a SQLite file.
+struct SqliteStore {
+    access: Access,
+    hint: Hint,
+    policies: Policies,
+}
 
 #[async_trait]
-impl Feed for NotYet {
-    async fn base(&mut self) -> Result<Base, StoreError> {
-        Err(not_yet(&self.0))
+impl Store for SqliteStore {
+    async fn enqueue(&self, jobs: &[NewJob], by: &Actor) -> Result<Vec<Enqueued>, StoreError> {
+        let call = self.access.writing("enqueue");
+        let enqueued = call.within(enqueue::enqueue(&call, jobs, by)).await?;
+        self.hint.changed();
+        Ok(enqueued)
     }
-    async fn next(&mut self) -> Result<Batch, StoreError> {
-        Err(not_yet(&self.0))
-    }
-}
 
-fn not_yet(ledger: &SafeText) -> StoreError {
-    let call = Call {
-        operation: "open",
-        ledger,
-        effect: Effect::None,
-    };
-    call.unreachable("this part of the program is being written")
+    async fn exchange(
+        &self,
+        worker: &str,
+        settlements: &[Settlement],
+        claim: Option<&ClaimRequest>,
+    ) -> Result<Exchanged, StoreError> {
+        let call = self.access.writing("exchange");
+        let work = exchange::exchange(&call, &self.policies, worker, settlements, claim);
+        let exchanged = call.within(work).await?;
+        if exchange::frees_work(settlements) {
+            self.hint.changed();
+        }
+        Ok(exchanged)
+    }
+
+    async fn begin(
+        &self,
+        job: Uuid,
+        worker: &str,
+        lease: Duration,
+    ) -> Result<Disposition, StoreError> {
+        let call = self.access.writing("begin");
+        call.within(lease::begin(&call, &self.policies, job, worker, lease))
+            .await
+    }
+
+    async fn renew(
+        &self,
+        worker: &str,
+        leases: &[LeaseRef],
+        lease: Duration,
+    ) -> Result<Vec<Outcome>, StoreError> {
+        let call = self.access.writing("renew");
+        call.within(lease::renew(&call, worker, leases, lease))
+            .await
+    }
+
+    async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {
+        let call = self.access.writing("sweep");
+        let swept = call.within(sweep::sweep(&call, system, limit)).await?;
+        if !swept.is_empty() {
+            self.hint.changed();
+        }
+        Ok(swept)
+    }
+
+    async fn operate(&self, act: &Act) -> Result<Outcome, StoreError> {
+        let call = self.access.writing("operate");
+        let outcome = call.within(operate::operate(&call, act)).await?;
+        self.hint.changed();
+        Ok(outcome)
+    }
+
+    async fn lanes(&self, queues: &[String], limit: u32) -> Result<Vec<Lane>, StoreError> {
+        let before = self.hint.now();
+        let call = self.access.reading("lanes");
+        let lanes = call.within(claim::lanes(&call, queues, limit)).await?;
+        self.hint.looked(before);
+        Ok(lanes)
+    }
+
+    async fn policies(&self) -> Result<Vec<Policy>, StoreError> {
+        let call = self.access.reading("policies");
+        call.within(policy::newest(&call)).await
+    }
+
+    async fn apply_policy(&self, policy: &Policy, by: &Actor) -> Result<u32, StoreError> {
+        let call = self.access.writing("apply_policy");
+        call.within(policy::apply(&call, policy, by)).await
+    }
+
+    async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError> {
+        let call = self.access.reading("job");
+        call.within(operate::job(&call, job)).await
+    }
+
+    async fn wait_for_hint(&self, timeout: Duration) {
+        self.hint.wait(&self.access, timeout).await;
+    }
 }

@@ -1,0 +1,5 @@
+-- One job. ?1: its id.
+-- Index: id. Lock: none.
+SELECT id, idempotency_key, queue, kind, tenant, state, state_since, version, fence, attempt,
+  redrives, available_at, output_ref
+FROM jobs WHERE id = ?1

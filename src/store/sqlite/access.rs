@@ -1,0 +1,229 @@
+//! What every call stands on: the one writing connection, the reading ones, deadlines, and what a
+//! result code of SQLite means to the caller.
+//!
+//! A call that is dropped at any point leaves nothing behind: the driver rolls its transaction back
+//! before the connection is used again. Next: [`super::exchange`].
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
+use sqlx::{Sqlite, Transaction};
+use tokio::time::{Instant, timeout};
+
+use super::connect::{self, Purpose};
+use crate::ledger::text::SafeText;
+use crate::store::StoreError;
+use crate::store::fault::{self, Effect};
+
+/// The driver's name for the database.
+pub(crate) type Database = Sqlite;
+
+/// How long a writing call waits for its turn, in this process and among processes.
+const TURN: Duration = Duration::from_secs(10);
+/// The longest any call takes.
+const DEADLINE: Duration = Duration::from_secs(20);
+/// Connections for reading. Reads are short; more would only wait for the same cores.
+const READERS_MAX: u32 = 2;
+
+/// The static text of a statement under `assets/sql/sqlite`.
+macro_rules! statement {
+    ($name:literal) => {
+        include_str!(concat!("../../../assets/sql/sqlite/", $name, ".sql"))
+    };
+}
+pub(crate) use statement;
+
+/// The connections of one store.
+pub(crate) struct Access {
+    ledger: SafeText,
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl Access {
+    /// Opens a ledger that exists, after a look at its schema.
+    pub(crate) async fn open(path: &Path, ledger: &SafeText) -> Result<Self, StoreError> {
+        let call = fault::Call {
+            operation: "open",
+            ledger,
+            effect: Effect::None,
+        };
+        connect::look(path, Purpose::Write, &call)?;
+        let pool = |purpose, most| {
+            SqlitePoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(TURN)
+                .idle_timeout(None)
+                .max_lifetime(None)
+                .test_before_acquire(false)
+                .connect_lazy_with(connect::options(path, purpose))
+        };
+        let access = Self {
+            ledger: ledger.clone(),
+            writer: pool(Purpose::Write, 1),
+            readers: pool(Purpose::Read, READERS_MAX),
+        };
+        let mut first = access
+            .writer
+            .acquire()
+            .await
+            .map_err(|error| explain(&call, &error))?;
+        connect::check_schema(&mut first, &call).await?;
+        Ok(access)
+    }
+
+    /// A call that may change the ledger.
+    pub(crate) const fn writing(&self, operation: &'static str) -> Call<'_> {
+        self.call(operation, Effect::Change)
+    }
+
+    /// A call that changes nothing.
+    pub(crate) const fn reading(&self, operation: &'static str) -> Call<'_> {
+        self.call(operation, Effect::None)
+    }
+
+    const fn call(&self, operation: &'static str, effect: Effect) -> Call<'_> {
+        Call {
+            access: self,
+            about: fault::Call {
+                operation,
+                ledger: &self.ledger,
+                effect,
+            },
+        }
+    }
+
+    /// The writing connection, if nobody uses it at this moment.
+    pub(crate) fn idle_writer(&self) -> Option<PoolConnection<Database>> {
+        self.writer.try_acquire()
+    }
+}
+
+/// One call on its way.
+pub(crate) struct Call<'a> {
+    access: &'a Access,
+    about: fault::Call<'a>,
+}
+
+impl Call<'_> {
+    /// Ends the call at its deadline, whatever hangs.
+    pub(crate) async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        match timeout(DEADLINE, work).await {
+            Ok(done) => done,
+            Err(_elapsed) => Err(self.about.late(DEADLINE)),
+        }
+    }
+
+    /// Begins a writing transaction when its turn comes. Dropped without a commit, it leaves nothing
+    /// behind.
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Database>, StoreError> {
+        let give_up = Instant::now() + TURN;
+        loop {
+            let begun = self.access.writer.begin_with("BEGIN IMMEDIATE").await;
+            match begun {
+                Ok(transaction) => return Ok(transaction),
+                Err(error) if is_busy(&error) && Instant::now() < give_up => {}
+                // Nothing was sent that could change the ledger.
+                Err(error) => return Err(explain(&self.before(), &error)),
+            }
+        }
+    }
+
+    /// Makes the transaction's changes durable.
+    pub(crate) async fn commit(
+        &self,
+        transaction: Transaction<'static, Database>,
+    ) -> Result<(), StoreError> {
+        transaction
+            .commit()
+            .await
+            .map_err(|error| self.explain(&error))
+    }
+
+    /// A connection for reading, in no transaction.
+    pub(crate) async fn reader(&self) -> Result<PoolConnection<Database>, StoreError> {
+        self.access
+            .readers
+            .acquire()
+            .await
+            .map_err(|error| explain(&self.before(), &error))
+    }
+
+    /// What an error means to the caller.
+    pub(crate) fn explain(&self, error: &sqlx::Error) -> StoreError {
+        explain(&self.about, error)
+    }
+
+    /// The call is refused before anything was sent.
+    pub(crate) fn refused(&self, message: &str) -> StoreError {
+        self.about.refused(message)
+    }
+
+    const fn before(&self) -> fault::Call<'_> {
+        fault::Call {
+            operation: self.about.operation,
+            ledger: self.about.ledger,
+            effect: Effect::None,
+        }
+    }
+}
+
+/// Whether another process held a lock for too long (`SQLITE_BUSY`, `SQLITE_LOCKED`).
+fn is_busy(error: &sqlx::Error) -> bool {
+    matches!(primary_code(error), Some(5 | 6))
+}
+
+/// The result code without its extension (the low byte, as SQLite defines it).
+fn primary_code(error: &sqlx::Error) -> Option<u32> {
+    let code = error.as_database_error()?.code()?;
+    code.parse::<u32>().ok().map(|code| code & 0xff)
+}
+
+/// What an error of the driver means to the caller. Codes: `sqlite3.h`, "Result Codes".
+pub(crate) fn explain(call: &fault::Call<'_>, error: &sqlx::Error) -> StoreError {
+    let said = error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |said| said.message().to_owned());
+    if matches!(error, sqlx::Error::PoolTimedOut) {
+        return late(call);
+    }
+    match primary_code(error) {
+        // BUSY, LOCKED
+        Some(5 | 6) => late(call),
+        // PERM, READONLY, CANTOPEN
+        Some(3 | 8 | 14) => call.unreachable(&said),
+        // NOTADB
+        Some(26) => call.unreachable("the file is not a SQLite database"),
+        // CONSTRAINT: a rule of the ledger, whichever form it has
+        Some(19) if rule(&said).is_none() => call.refused(&said),
+        _ => match rule(&said) {
+            Some(rule) => call.refused(&rule),
+            None => call.explain(error),
+        },
+    }
+}
+
+fn late(call: &fault::Call<'_>) -> StoreError {
+    StoreError::Timeout {
+        operation: call.operation,
+        limit_ms: u64::try_from(TURN.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// What a trigger of the ledger said. Refusals that name a job come out of `json_extract`, whose
+/// error text quotes them: `bad JSON path: 'ledger: ...'`, before SQLite 3.45
+/// `JSON path error near '...'`.
+fn rule(message: &str) -> Option<String> {
+    let (front, rule) = message.split_once("ledger: ")?;
+    if front.ends_with('\'') {
+        let rule = rule.strip_suffix('\'').unwrap_or(rule);
+        return Some(rule.replace("''", "'"));
+    }
+    Some(rule.to_owned())
+}

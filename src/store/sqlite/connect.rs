@@ -1,0 +1,161 @@
+//! Connections to a ledger's file: how each is set up, and what is looked at before one is made.
+//!
+//! SQLite would make a missing file and read a directory as an I/O error; both are told apart here,
+//! so that a person learns what is wrong. Only `init` makes a file, readable by its owner alone.
+//! Next: [`super::access`].
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, SqliteConnection};
+
+use super::access::{Database, explain};
+use crate::ledger::text::SafeText;
+use crate::store::fault::{Call, Effect};
+use crate::store::migrate::judge;
+use crate::store::{DatabaseKind, StoreError};
+
+/// How long a connection waits inside one statement for another process; writers ask again and
+/// again up to their deadline, so theirs is short and the sleeps between SQLite's tries stay short
+/// too.
+const BUSY_READING: Duration = Duration::from_secs(5);
+const BUSY_WRITING: Duration = Duration::from_millis(20);
+/// `init` asks only once.
+const BUSY_INIT: Duration = Duration::from_secs(30);
+
+/// Statements kept prepared on a connection: more than there are.
+const STATEMENTS_MAX: usize = 64;
+
+/// How the connection is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Reads and writes.
+    Write,
+    /// Reads; the file is opened so that it cannot be written.
+    Read,
+}
+
+/// How to connect to an existing ledger.
+pub(crate) fn options(path: &Path, purpose: Purpose) -> SqliteConnectOptions {
+    let options = base(path).create_if_missing(false);
+    match purpose {
+        Purpose::Write => options
+            .journal_mode(SqliteJournalMode::Wal)
+            .busy_timeout(BUSY_WRITING),
+        Purpose::Read => options
+            .read_only(true)
+            .pragma("query_only", "ON")
+            .busy_timeout(BUSY_READING),
+    }
+}
+
+fn base(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .statement_cache_capacity(STATEMENTS_MAX)
+        .disable_statement_logging()
+}
+
+/// Connects for `init`: makes the file where it is missing.
+pub(crate) async fn connect_to_create(
+    path: &Path,
+    ledger: &SafeText,
+) -> Result<SqliteConnection, StoreError> {
+    let call = Call {
+        operation: "init",
+        ledger,
+        effect: Effect::None,
+    };
+    create(path, &call)?;
+    base(path)
+        .create_if_missing(false)
+        .journal_mode(SqliteJournalMode::Wal)
+        .busy_timeout(BUSY_INIT)
+        .connect()
+        .await
+        .map_err(|error| explain(&call, &error))
+}
+
+/// Makes the file, for its owner alone, if it is not there.
+fn create(path: &Path, call: &Call<'_>) -> Result<(), StoreError> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(parent) = parent
+        && !parent.is_dir()
+    {
+        let message = format!(
+            "there is no directory '{}'; make it first",
+            parent.display()
+        );
+        return Err(call.unreachable(&message));
+    }
+    if path.is_dir() {
+        return Err(call.unreachable("it is a directory, name a file in it"));
+    }
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    match made {
+        Ok(_made) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(call.unreachable(&format!("the file cannot be made: {error}"))),
+    }
+}
+
+/// Whether there is a file that may hold a ledger.
+pub(crate) fn look(path: &Path, purpose: Purpose, call: &Call<'_>) -> Result<(), StoreError> {
+    let found = match fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(StoreError::NotALedger {
+                ledger: call.ledger.clone(),
+            });
+        }
+        Err(error) => return Err(call.unreachable(&error.to_string())),
+    };
+    if found.is_dir() {
+        return Err(call.unreachable("it is a directory, a ledger is a file"));
+    }
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(purpose == Purpose::Write)
+        .open(path);
+    match opened {
+        Ok(_opened) => Ok(()),
+        Err(error) => Err(call.unreachable(&match purpose {
+            Purpose::Write => format!("the file cannot be opened for writing: {error}"),
+            Purpose::Read => format!("the file cannot be read: {error}"),
+        })),
+    }
+}
+
+/// Whether the file holds a ledger that this program can work with.
+pub(crate) async fn check_schema(
+    connection: &mut SqliteConnection,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    let exists = include_str!("../../../assets/sql/sqlite/schema_exists.sql");
+    let newest = include_str!("../../../assets/sql/schema_version.sql");
+    let read = async {
+        if !sqlx::query_scalar::<Database, bool>(exists)
+            .fetch_one(&mut *connection)
+            .await?
+        {
+            return Ok(0);
+        }
+        sqlx::query_scalar::<Database, i64>(newest)
+            .fetch_one(connection)
+            .await
+    };
+    let found = read.await.map_err(|error| explain(call, &error))?;
+    judge(DatabaseKind::Sqlite, call.ledger, found)
+}

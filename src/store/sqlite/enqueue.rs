@@ -1,0 +1,166 @@
+//! Enqueueing: many jobs by one statement.
+//!
+//! The batch travels as one JSON parameter, since each statement costs a round trip to the driver's
+//! thread. Next: [`super::exchange`].
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::access::{Call, statement};
+use super::columns::Columns;
+use crate::ledger::job::{Actor, Enqueued, NAME_MAX_BYTES, NewJob};
+use crate::ledger::time::Timestamp;
+use crate::store::row::cut;
+use crate::store::{BATCH_MAX, StoreError};
+
+/// A job as the statement reads it.
+#[derive(Serialize)]
+struct Row<'a>(
+    Uuid,
+    &'a str,
+    &'a str,
+    &'a str,
+    &'a str,
+    Option<&'a str>,
+    Option<&'a str>,
+    String,
+    Option<&'a str>,
+    u8,
+    u8,
+    Option<i64>,
+    &'a str,
+);
+
+/// Enqueues `jobs`, all or none.
+pub(crate) async fn enqueue(
+    call: &Call<'_>,
+    jobs: &[NewJob],
+    by: &Actor,
+) -> Result<Vec<Enqueued>, StoreError> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let batch = batch(call, jobs)?;
+    let mut transaction = call.begin().await?;
+    let rows = sqlx::query(statement!("enqueue"))
+        .bind(batch)
+        .bind(by.kind.name())
+        .bind(cut(&by.name, NAME_MAX_BYTES))
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(|error| at_position(call, jobs, call.explain(&error)))?;
+    let mut holders = HashMap::with_capacity(rows.len());
+    for row in &rows {
+        let read = || {
+            let columns = Columns(row);
+            Ok((
+                columns.text("idempotency_key")?,
+                (columns.id("id")?, columns.integer("version")?),
+            ))
+        };
+        let (key, holder) = read().map_err(|error| call.explain(&error))?;
+        // The row of a key that was created comes before its duplicates of the same batch; either
+        // way the holder is the same, and the lowest version says whether it is new.
+        let known = holders.entry(key).or_insert(holder);
+        known.1 = known.1.min(holder.1);
+    }
+    let enqueued = outcomes(call, jobs, &holders)?;
+    call.commit(transaction).await?;
+    Ok(enqueued)
+}
+
+/// The batch as the statement reads it, after a look at every job.
+fn batch(call: &Call<'_>, jobs: &[NewJob]) -> Result<String, StoreError> {
+    if jobs.len() > BATCH_MAX {
+        return Err(call.refused(&format!(
+            "{} jobs at once, at most {BATCH_MAX} are taken",
+            jobs.len()
+        )));
+    }
+    for (position, job) in jobs.iter().enumerate() {
+        job.check()
+            .map_err(|bad| call.refused(&named(jobs, position, &bad.to_string())))?;
+    }
+    let parents: HashSet<&str> = jobs
+        .iter()
+        .filter_map(|job| job.parent.as_ref())
+        .filter(|parent| parent.required)
+        .map(|parent| parent.key.as_str())
+        .collect();
+    let rows: Vec<Row<'_>> = jobs
+        .iter()
+        .map(|job| {
+            let waits = job.awaits_children || parents.contains(job.idempotency_key.as_str());
+            Row(
+                job.id,
+                &job.idempotency_key,
+                &job.queue,
+                &job.kind,
+                &job.tenant,
+                job.event_id.as_deref(),
+                job.schema_version.as_deref(),
+                job.payload.to_string(),
+                job.parent.as_ref().map(|parent| parent.key.as_str()),
+                job.parent
+                    .as_ref()
+                    .map_or(1, |parent| u8::from(parent.required)),
+                u8::from(waits),
+                job.available_at.map(Timestamp::millis),
+                &job.policy,
+            )
+        })
+        .collect();
+    serde_json::to_string(&rows).map_err(|error| call.refused(&error.to_string()))
+}
+
+/// What became of each job, in order: the first of a new key was created, all others repeat it.
+fn outcomes(
+    call: &Call<'_>,
+    jobs: &[NewJob],
+    holders: &HashMap<&str, (Uuid, i64)>,
+) -> Result<Vec<Enqueued>, StoreError> {
+    let mut created = HashSet::new();
+    jobs.iter()
+        .enumerate()
+        .map(|(position, job)| {
+            let key = job.idempotency_key.as_str();
+            let Some((id, version)) = holders.get(key) else {
+                return Err(call.refused(&named(jobs, position, "it was not recorded")));
+            };
+            let is_new = *version == 1 && created.insert(key);
+            Ok(if is_new {
+                Enqueued::Created(*id)
+            } else {
+                Enqueued::Duplicate(*id)
+            })
+        })
+        .collect()
+}
+
+/// Says which job of the batch it is.
+fn named(jobs: &[NewJob], position: usize, message: &str) -> String {
+    let key: String = jobs
+        .get(position)
+        .map(|job| job.idempotency_key.chars().take(100).collect())
+        .unwrap_or_default();
+    let number = position.saturating_add(1);
+    format!("job {number} of {} (key '{key}'): {message}", jobs.len())
+}
+
+/// Adds the position to a refusal of the triggers, which name a job by its id.
+fn at_position(call: &Call<'_>, jobs: &[NewJob], error: StoreError) -> StoreError {
+    if let StoreError::Refused { message, .. } = &error {
+        let said = message.as_str();
+        let is_named = |job: &NewJob| said.contains(job.id.hyphenated().to_string().as_str());
+        if let Some(position) = jobs.iter().position(is_named) {
+            return call.refused(&format!(
+                "job {} of {}: {said}",
+                position.saturating_add(1),
+                jobs.len()
+            ));
+        }
+    }
+    error
+}
