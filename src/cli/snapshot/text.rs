@@ -177,8 +177,8 @@ fn cells(queue: &QueueSummary, name: &str) -> [String; COLUMNS.len()] {
         short(depth.retry_wait),
         short(depth.dead),
         short(depth.quarantined),
-        format::rate(queue.in_per_s),
-        format::rate(queue.out_per_s),
+        rate(queue.in_per_s),
+        rate(queue.out_per_s),
         match queue.drain {
             Drain::Empty => NOTHING.to_owned(),
             Drain::Never => "never".to_owned(),
@@ -232,6 +232,14 @@ fn short(count: u64) -> String {
     }
 }
 
+/// A rate in at most five columns: `0.4`, `1,234`, `37k`.
+fn rate(per_s: f64) -> String {
+    if per_s < 9_999.5 {
+        return format::rate(per_s);
+    }
+    format!("{}k", num::floor(per_s / 1_000.0))
+}
+
 fn age(age: Option<Duration>) -> String {
     age.map_or_else(|| NOTHING.to_owned(), format::coarse)
 }
@@ -281,7 +289,12 @@ fn details(summary: &Summary, queue: &QueueSummary, out: &mut dyn Write) -> io::
             format::latency(times.p99),
         )?;
     }
-    writeln!(out, "retries       in the last {}", window(summary))?;
+    let none = if queue.retries.is_empty() {
+        "none "
+    } else {
+        ""
+    };
+    writeln!(out, "retries       {none}in the last {}", window(summary))?;
     for retry in queue.retries.iter().take(REASONS_MAX) {
         let due = retry.next_due_in.map_or_else(String::new, |due| {
             format!(", next in {}", format::coarse(due))
@@ -336,6 +349,7 @@ mod tests {
     fn a_count_fits_its_column() {
         let said = [0, 99_999, 123_456, 1_250_000, 99_999_999, 123_456_789].map(short);
         assert_eq!(said, ["0", "99,999", "123k", "1.2M", "99.9M", "123M"]);
+        assert_eq!([0.4, 9_999.0, 37_412.0].map(rate), ["0.4", "9,999", "37k"]);
     }
 
     #[test]
