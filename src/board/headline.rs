@@ -217,15 +217,18 @@ impl Case<'_> {
     }
 
     /// A warning once arrivals have kept up with departures for as long as the limit says while
-    /// there was a backlog; cleared when departures are ahead over both the last minute and that
-    /// time, or the backlog is gone.
+    /// there was a backlog: one that stood a minute ago already, for a burst that has just come in
+    /// says nothing yet. Cleared when departures are ahead over both the last minute and that time,
+    /// or the backlog is gone.
     fn never_drains(&self, was: Level) -> (Level, f64) {
         let backlog = self.summary.depth.at_work();
         let never = self.summary.drain == Drain::Never;
         let span = self.limits.drain_never;
         let stands = self.reach.covers(span) && self.queue.rates().did_not_shrink(self.reach, span);
         let raised = if was == Level::Fine {
-            never && stands && backlog >= BACKLOG_MIN
+            let net_per_minute = (self.summary.in_per_s - self.summary.out_per_s) * 60.0;
+            let a_minute_ago = num::ratio(backlog) - net_per_minute;
+            never && stands && a_minute_ago.min(num::ratio(backlog)) >= num::ratio(BACKLOG_MIN)
         } else {
             (never || stands) && num::ratio(backlog) >= num::ratio(BACKLOG_MIN) * CLEARS_BELOW
         };

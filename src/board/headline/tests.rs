@@ -237,6 +237,19 @@ fn retries_that_pile_up_are_a_backlog_that_does_not_shrink() {
 }
 
 #[test]
+fn a_burst_that_has_just_come_in_says_nothing_yet() {
+    let mut script = Script::default();
+    for job in 0..1_000 {
+        script.enqueue(600, ("digest", job));
+    }
+    assert_eq!(once(&script, 600), []);
+    assert_eq!(once(&script, 655), []);
+    let text = "backlog of 1,000 does not shrink: 0.0/s in, 0.0/s out";
+    let headline = once(&script, 665);
+    assert_eq!(said(&headline), [("digest", Level::Warning, text)]);
+}
+
+#[test]
 fn a_backlog_is_not_said_to_stand_before_it_was_watched_for_long_enough() {
     let script = broken_dependency();
     let mut board = Board::load(&Base {
