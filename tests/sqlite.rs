@@ -11,3 +11,5 @@ mod files;
 mod ledger;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
+#[path = "sqlite/store.rs"]
+mod store;
