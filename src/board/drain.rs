@@ -8,6 +8,9 @@ use crate::ledger::num;
 /// A ready job that waits longer than this is backlog, however few there are.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// A queue that keeps up takes its oldest ready job sooner than this.
+const LAGS_BEHIND: Duration = Duration::from_secs(10);
+
 /// Fewer jobs than this are work in flight rather than a backlog that grows.
 const TRIVIAL: u64 = 10;
 
@@ -30,8 +33,8 @@ impl Backlog {
     ///
     /// A queue that keeps up always has a few jobs in flight, and then arrivals and departures are
     /// equal: that is no backlog. There is one that does not shrink if a job has been ready for
-    /// more than a minute, or if more arrives than departs and what is there exceeds a minute's
-    /// departures.
+    /// more than a minute, or if more arrives than departs and either the oldest ready job lags
+    /// behind or what is there exceeds a minute's departures.
     pub(crate) fn drain(&self) -> Drain {
         let jobs = self.depth.at_work();
         if jobs == 0 {
@@ -45,11 +48,12 @@ impl Backlog {
             let seconds = (num::ratio(jobs) / net).min(LONGEST_S);
             return Drain::In(Duration::from_secs(num::floor(seconds)));
         }
-        if self.oldest_ready_age.is_some_and(|age| age >= PATIENCE) {
+        let waits = |long: Duration| self.oldest_ready_age.is_some_and(|age| age >= long);
+        if waits(PATIENCE) {
             return Drain::Never;
         }
-        let a_minutes_departures = self.out_per_s * 60.0;
-        if net < 0.0 && jobs >= TRIVIAL && num::ratio(jobs) > a_minutes_departures {
+        let exceeds_a_minute = num::ratio(jobs) > self.out_per_s * 60.0;
+        if net < 0.0 && jobs >= TRIVIAL && (waits(LAGS_BEHIND) || exceeds_a_minute) {
             return Drain::Never;
         }
         let nothing_happens = self.in_per_s <= 0.0 && self.out_per_s <= 0.0;
@@ -92,6 +96,7 @@ mod tests {
         assert_eq!(backlog(12_480, 840, 3.1, 0.4).drain(), Drain::Never);
         assert_eq!(backlog(1, 61, 0.0, 0.0).drain(), Drain::Never);
         assert_eq!(backlog(500, 20, 25.0, 0.0).drain(), Drain::Never);
+        assert_eq!(backlog(587, 20, 29.3, 17.2).drain(), Drain::Never);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn progress(out: &mut dyn Write, now: Duration, summary: &Summary) ->
     write!(
         out,
         "{}  ready {:>5}  running {:>3}  waiting {:>4}  dead letters {:>3}  in {:>5}/s  \
-         out {:>5}/s  drained {}",
+         out {:>5}/s  {}",
         clock(now),
         count(depth.ready),
         depth.running,
@@ -153,10 +153,10 @@ const fn word(level: Level) -> &'static str {
 
 fn drain(drain: Drain) -> String {
     match drain {
-        Drain::Empty => "now".to_owned(),
-        Drain::Never => "never".to_owned(),
-        Drain::In(time) => format!("in {}", coarse(time)),
-        Drain::Unknown => "?".to_owned(),
+        Drain::Empty => "keeps up".to_owned(),
+        Drain::Never => "drains never".to_owned(),
+        Drain::In(time) => format!("drains in {}", coarse(time)),
+        Drain::Unknown => String::new(),
     }
 }
 

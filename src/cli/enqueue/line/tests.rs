@@ -192,7 +192,11 @@ fn a_number_that_would_come_out_as_another_is_refused() {
 
 #[test]
 fn a_fraction_is_kept_to_its_last_digit() {
-    for number in ["31.245270191439438", "121.48791951161945", "-100.78399658203125"] {
+    for number in [
+        "31.245270191439438",
+        "121.48791951161945",
+        "-100.78399658203125",
+    ] {
         let job = read(&with(&format!(r#""payload":{{"x":{number}}}"#))).unwrap();
         assert_eq!(job.payload.to_string(), format!(r#"{{"x":{number}}}"#));
     }
