@@ -1,0 +1,25 @@
+//! What goes out: everything that the console asks of the world. Next: [`super::effects`], which reads the
+//! ledger, and the loop in [`super`], which does the rest.
+
+use std::time::Duration;
+
+use crate::board::Board;
+
+use super::Ended;
+
+/// One thing to be done.
+#[derive(Debug)]
+pub enum Effect {
+    /// Read the ledger this often from now on.
+    Refresh(Duration),
+    /// Give the terminal back, stop the process, and take the terminal over again when it goes on.
+    Suspend,
+    /// Take the terminal over again and paint it in full.
+    Retake,
+    /// Paint in full.
+    Repaint,
+    /// Free a board that is no longer needed, somewhere it holds up nobody.
+    Free(Box<Board>),
+    /// End the console.
+    End(Ended),
+}

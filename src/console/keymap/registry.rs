@@ -1,0 +1,173 @@
+//! The table of actions: name, keys, help, and where each is to be had.
+
+/// Something a person can ask of the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// One line up.
+    Up,
+    /// One line down.
+    Down,
+    /// To the first line.
+    First,
+    /// To the last line.
+    Last,
+    /// Half a screen up.
+    HalfUp,
+    /// Half a screen down.
+    HalfDown,
+    /// Open what is selected, or accept what was typed.
+    Enter,
+    /// Out by one level; never out of the program.
+    Out,
+    /// Back by one level, or quit.
+    Back,
+    /// Filter, or search.
+    Filter,
+    /// The next order of queues.
+    Sort,
+    /// Hold the numbers still, or let them go on.
+    Pause,
+    /// Read the ledger more often.
+    Faster,
+    /// Read the ledger less often.
+    Slower,
+    /// The next way to show times.
+    TimeZone,
+    /// The next tab.
+    NextTab,
+    /// The tab before.
+    PreviousTab,
+    /// The overview.
+    Overview,
+    /// The list of screens and actions.
+    Palette,
+    /// The help.
+    Help,
+    /// Paint the screen anew.
+    Redraw,
+    /// Stop the process, as ctrl-z does.
+    Suspend,
+    /// End the program.
+    Quit,
+    /// Take away the character before the cursor.
+    Erase,
+    /// Take away the word before the cursor.
+    EraseWord,
+    /// Empty the field.
+    EraseAll,
+}
+
+/// Where keys have their meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The overview.
+    Overview,
+    /// One queue.
+    Queue,
+    /// The help.
+    Help,
+    /// A field that takes text: filter, search, palette.
+    Field,
+}
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Self; 4] = [Self::Overview, Self::Queue, Self::Help, Self::Field];
+
+    /// Its name in help and errors.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Queue => "queue",
+            Self::Help => "help",
+            Self::Field => "text field",
+        }
+    }
+}
+
+/// One entry of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Binding {
+    /// What it does.
+    pub action: Action,
+    /// Its name in the config.
+    pub name: &'static str,
+    /// Its keys, unless the config says otherwise; the first stands in the footer.
+    pub keys: &'static [&'static str],
+    /// What it does, in the help.
+    pub help: &'static str,
+    /// A word for the footer, where it matters enough to stand there.
+    pub footer: Option<&'static str>,
+    /// Where it is to be had.
+    pub places: &'static [Place],
+}
+
+use Place::{Field, Help, Overview, Queue};
+
+const SCREENS: &[Place] = &[Overview, Queue];
+const LISTS: &[Place] = &[Overview, Queue, Help];
+const EVERYWHERE: &[Place] = &[Overview, Queue, Help, Field];
+const TYPING: &[Place] = &[Field];
+
+const fn binding(
+    action: Action,
+    name: &'static str,
+    keys: &'static [&'static str],
+    places: &'static [Place],
+    help: &'static str,
+) -> Binding {
+    Binding {
+        action,
+        name,
+        keys,
+        help,
+        footer: None,
+        places,
+    }
+}
+
+impl Binding {
+    const fn footer(self, word: &'static str) -> Self {
+        Self {
+            footer: Some(word),
+            ..self
+        }
+    }
+}
+
+/// Every action, in the order in which help and footer list them.
+pub const REGISTRY: [Binding; 26] = [
+    binding(Action::Enter, "enter", &["enter"], &[Overview, Field], "open the selected queue; accept what was typed")
+        .footer("open"),
+    binding(Action::Out, "out", &["esc"], EVERYWHERE, "out by one level; never out of the program")
+        .footer("out"),
+    binding(Action::Filter, "filter", &["/"], &[Overview, Help], "show only queues whose name holds a text; search the help")
+        .footer("filter"),
+    binding(Action::Sort, "sort", &["s"], &[Overview], "the next order of queues").footer("sort"),
+    binding(Action::Pause, "pause", &["p"], SCREENS, "hold the numbers still, or let them go on")
+        .footer("pause"),
+    binding(Action::TimeZone, "time_zone", &["T"], SCREENS, "show times in UTC, in local time, or as ages")
+        .footer("time"),
+    binding(Action::Palette, "palette", &[":"], SCREENS, "go to any screen, queue or action by name")
+        .footer("go to"),
+    binding(Action::Help, "help", &["?", "f1"], LISTS, "these keys, and what the words on the screen mean")
+        .footer("help"),
+    binding(Action::Back, "back", &["q"], LISTS, "back by one level; from the overview: quit").footer("quit"),
+    binding(Action::Up, "up", &["k", "up"], EVERYWHERE, "one line up; on a queue: the queue before"),
+    binding(Action::Down, "down", &["j", "down"], EVERYWHERE, "one line down; on a queue: the next queue"),
+    binding(Action::First, "first", &["g", "home"], LISTS, "to the first line"),
+    binding(Action::Last, "last", &["G", "end"], LISTS, "to the last line"),
+    binding(Action::HalfUp, "half_up", &["ctrl-u", "pageup"], LISTS, "half a screen up"),
+    binding(Action::HalfDown, "half_down", &["ctrl-d", "pagedown"], LISTS, "half a screen down"),
+    binding(Action::Faster, "faster", &["+", "="], SCREENS, "read the ledger more often"),
+    binding(Action::Slower, "slower", &["-"], SCREENS, "read the ledger less often"),
+    binding(Action::NextTab, "next_tab", &["tab"], SCREENS, "the next tab"),
+    binding(Action::PreviousTab, "previous_tab", &["shift-tab"], SCREENS, "the tab before"),
+    binding(Action::Overview, "overview", &["1"], SCREENS, "the overview"),
+    binding(Action::Redraw, "redraw", &["ctrl-l"], EVERYWHERE, "paint the screen anew"),
+    binding(Action::Suspend, "suspend", &["ctrl-z"], EVERYWHERE, "stop the program and return to the shell; 'fg' goes on"),
+    binding(Action::Quit, "quit", &["ctrl-c"], EVERYWHERE, "end the program from anywhere"),
+    binding(Action::Erase, "erase", &["backspace"], TYPING, "take away the last character"),
+    binding(Action::EraseWord, "erase_word", &["ctrl-w"], TYPING, "take away the last word"),
+    binding(Action::EraseAll, "erase_all", &["ctrl-u"], TYPING, "empty the field"),
+];

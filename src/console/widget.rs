@@ -1,0 +1,10 @@
+//! The few shapes that every screen is made of. Each draws into a rectangle of a frame and cannot write
+//! outside it; none knows a board. Next on the walk of a row to a cell: [`super::terminal`].
+
+pub mod bar;
+pub mod canvas;
+pub mod histogram;
+pub mod pane;
+pub mod sparkline;
+
+pub use canvas::Canvas;
