@@ -3,6 +3,7 @@
 pub mod board;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod demo;
 pub mod ledger;
 pub mod store;

@@ -12,6 +12,8 @@ use super::Ended;
 pub enum Effect {
     /// Read the ledger this often from now on.
     Refresh(Duration),
+    /// Open the ledger anew and count everything again.
+    Recount,
     /// Give the terminal back, stop the process, and take the terminal over again when it goes on.
     Suspend,
     /// Take the terminal over again and paint it in full.

@@ -24,7 +24,12 @@ pub fn count_within(value: u64, most: u16) -> String {
     if text::columns(&full) <= most {
         return full;
     }
-    for (unit, size) in [("k", 1_000_u64), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000)] {
+    for (unit, size) in [
+        ("k", 1_000_u64),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+        ("T", 1_000_000_000_000),
+    ] {
         let whole = value / size;
         let tenth = value % size / (size / 10);
         for short in [format!("{whole}.{tenth}{unit}"), format!("{whole}{unit}")] {

@@ -24,7 +24,9 @@ pub enum KeymapError {
         nearest: Option<&'static str>,
     },
     /// A key cannot be read.
-    #[error("'{key}' of action '{action}' is no key: write 'x', 'X', 'ctrl-x', 'alt-x', 'enter', 'f5', …")]
+    #[error(
+        "'{key}' of action '{action}' is no key: write 'x', 'X', 'ctrl-x', 'alt-x', 'enter', 'f5', …"
+    )]
     BadKey {
         /// The action.
         action: &'static str,
@@ -84,7 +86,9 @@ impl Keymap {
         let mut keymap = Self { keys: Vec::new() };
         for (binding, chords) in chosen {
             if chords.is_empty() && matches!(binding.action, Action::Quit | Action::Out) {
-                return Err(KeymapError::Unreachable { action: binding.name });
+                return Err(KeymapError::Unreachable {
+                    action: binding.name,
+                });
             }
             for chord in chords {
                 keymap.add(chord, binding)?;
@@ -146,10 +150,14 @@ impl Keymap {
 
     /// The table of all keys as Markdown.
     pub fn table(&self) -> String {
-        let mut table = String::from("| key | action | what it does | where |\n|---|---|---|---|\n");
+        let mut table =
+            String::from("| key | action | what it does | where |\n|---|---|---|---|\n");
         for binding in &REGISTRY {
-            let keys: Vec<String> =
-                self.keys_of(binding.action).iter().map(|key| format!("`{key}`")).collect();
+            let keys: Vec<String> = self
+                .keys_of(binding.action)
+                .iter()
+                .map(|key| format!("`{key}`"))
+                .collect();
             let places: Vec<&str> = binding.places.iter().map(|place| place.name()).collect();
             let row = [
                 keys.join(" "),
@@ -214,10 +222,15 @@ mod tests {
     fn every_action_has_one_entry_and_a_key() {
         let keymap = Keymap::new(NONE).unwrap();
         for (position, binding) in REGISTRY.iter().enumerate() {
-            assert!(!keymap.keys_of(binding.action).is_empty(), "{}", binding.name);
-            let twin = REGISTRY.iter().skip(position + 1).find(|other| {
-                other.action == binding.action || other.name == binding.name
-            });
+            assert!(
+                !keymap.keys_of(binding.action).is_empty(),
+                "{}",
+                binding.name
+            );
+            let twin = REGISTRY
+                .iter()
+                .skip(position + 1)
+                .find(|other| other.action == binding.action || other.name == binding.name);
             assert_eq!(twin, None);
         }
     }
@@ -237,12 +250,21 @@ mod tests {
         let error = |name: &'static str, key: &'static str| {
             Keymap::new([(name, [key])]).unwrap_err().to_string()
         };
-        assert_eq!(error("pause", "s"), "'s' would mean both 'sort' and 'pause' (overview)");
-        assert_eq!(error("paus", "x"), "there is no action 'paus'; did you mean 'pause'?");
+        assert_eq!(
+            error("pause", "s"),
+            "'s' would mean both 'sort' and 'pause' (overview)"
+        );
+        assert_eq!(
+            error("paus", "x"),
+            "there is no action 'paus'; did you mean 'pause'?"
+        );
         assert_eq!(error("zzzz", "x"), "there is no action 'zzzz'");
         assert!(error("pause", "hyper-x").starts_with("'hyper-x' of action 'pause' is no key"));
         let none: [(&str, [&str; 0]); 1] = [("quit", [])];
-        assert_eq!(Keymap::new(none).unwrap_err().to_string(), "'quit' needs at least one key");
+        assert_eq!(
+            Keymap::new(none).unwrap_err().to_string(),
+            "'quit' needs at least one key"
+        );
     }
 
     #[test]

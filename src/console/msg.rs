@@ -77,13 +77,37 @@ pub fn channel() -> (Outbox, Inbox) {
 #[error("the screen has ended")]
 pub struct Ended;
 
+/// Tells the screen, should the thread that holds it panic.
+#[derive(Debug)]
+pub struct Alarm(Outbox);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.last_word(Msg::Panicked);
+        }
+    }
+}
+
 impl Outbox {
+    /// An alarm for a thread that puts messages in here.
+    pub fn alarm(&self) -> Alarm {
+        Alarm(self.clone())
+    }
+
     /// Puts a message in; waits while there is no room.
     ///
     /// # Errors
     /// Where the screen has ended.
     pub fn send(&self, at: Instant, msg: Msg) -> Result<(), Ended> {
         self.0.send((at, msg)).map_err(|SendError(_)| Ended)
+    }
+
+    /// Says that something has ended. The screen may have ended already; then nobody needs to know.
+    pub fn last_word(&self, msg: Msg) {
+        if self.send(Instant::now(), msg).is_err() {
+            tracing::debug!("the screen had ended already");
+        }
     }
 
     /// As [`Outbox::send`], without holding up a runtime's thread while there is no room.

@@ -109,7 +109,10 @@ impl Taken {
     ///
     /// # Errors
     /// As [`Taken::new`].
-    #[expect(clippy::unused_self, reason = "only who has taken the terminal may take it again")]
+    #[expect(
+        clippy::unused_self,
+        reason = "only who has taken the terminal may take it again"
+    )]
     pub fn again(&self) -> io::Result<()> {
         // crossterm remembers the first mode it saw; leaving raw mode first makes it look anew, so that a
         // shell's changes during a suspension are kept.
@@ -163,7 +166,9 @@ pub fn suspend() {
 /// # Errors
 /// Where the terminal takes no bytes any more.
 pub fn write_frame(bytes: &[u8]) -> io::Result<()> {
-    let _guard = OUTPUT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _guard = OUTPUT
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if TAKEN.load(Ordering::SeqCst) {
         write_now(bytes)
     } else {
@@ -172,7 +177,9 @@ pub fn write_frame(bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_all(bytes: &[u8]) -> io::Result<()> {
-    let _guard = OUTPUT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _guard = OUTPUT
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     write_now(bytes)
 }
 
@@ -210,6 +217,11 @@ fn wait_writable(milliseconds: i64) -> io::Result<()> {
 /// console ends.
 pub fn adopt_thread() {
     OURS.with(|ours| ours.set(true));
+}
+
+/// Takes the mark of [`adopt_thread`] away.
+pub fn release_thread() {
+    OURS.with(|ours| ours.set(false));
 }
 
 /// Installs the hook that gives the terminal back before a panic of the console is printed, made safe.

@@ -124,7 +124,11 @@ impl Environment {
 
     /// How many colours to use.
     pub fn depth(&self) -> Depth {
-        if self.no_color.as_deref().is_some_and(|value| !value.is_empty()) {
+        if self
+            .no_color
+            .as_deref()
+            .is_some_and(|value| !value.is_empty())
+        {
             return Depth::None;
         }
         let colorterm = self.colorterm.as_deref().unwrap_or_default();
@@ -142,7 +146,10 @@ impl Environment {
 
     /// The background, dark where nothing says otherwise.
     pub fn background(&self) -> Background {
-        let last = self.colorfgbg.as_deref().and_then(|value| value.rsplit(';').next());
+        let last = self
+            .colorfgbg
+            .as_deref()
+            .and_then(|value| value.rsplit(';').next());
         match last.and_then(|number| number.trim().parse::<u8>().ok()) {
             Some(7 | 9..=15) => Background::Light,
             Some(0..=6 | 8 | 16..) | None => Background::Dark,
@@ -172,7 +179,9 @@ pub enum ThemeError {
         name: String,
     },
     /// A colour cannot be read.
-    #[error("'{value}' of '{role}' is no colour: write '#rrggbb', or a name such as 'red', 'bright_red' or 'default'")]
+    #[error(
+        "'{value}' of '{role}' is no colour: write '#rrggbb', or a name such as 'red', 'bright_red' or 'default'"
+    )]
     Colour {
         /// The role.
         role: &'static str,
@@ -283,7 +292,10 @@ impl Written {
             style = style.add_modifier(Modifier::DIM);
         }
         if self.reverse == Reverse::FewColours && few {
-            style = style.fg(Color::Reset).bg(Color::Reset).add_modifier(Modifier::REVERSED);
+            style = style
+                .fg(Color::Reset)
+                .bg(Color::Reset)
+                .add_modifier(Modifier::REVERSED);
         }
         Ok(style)
     }
@@ -312,7 +324,10 @@ fn colour(
 }
 
 /// `Some(None)` for the terminal's own colour.
-#[expect(clippy::option_option, reason = "the outer says whether it could be read")]
+#[expect(
+    clippy::option_option,
+    reason = "the outer says whether it could be read"
+)]
 fn parse_rgb(text: &str) -> Option<Option<[u8; 3]>> {
     if text == "default" {
         return Some(None);
@@ -324,9 +339,22 @@ fn parse_rgb(text: &str) -> Option<Option<[u8; 3]>> {
 
 fn parse_ansi(name: &str) -> Option<Color> {
     const NAMES: [&str; 16] = [
-        "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "bright_black",
-        "bright_red", "bright_green", "bright_yellow", "bright_blue", "bright_magenta",
-        "bright_cyan", "bright_white",
+        "black",
+        "red",
+        "green",
+        "yellow",
+        "blue",
+        "magenta",
+        "cyan",
+        "white",
+        "bright_black",
+        "bright_red",
+        "bright_green",
+        "bright_yellow",
+        "bright_blue",
+        "bright_magenta",
+        "bright_cyan",
+        "bright_white",
     ];
     if name == "default" {
         return Some(Color::Reset);
@@ -372,7 +400,10 @@ mod tests {
 
     fn environment(pairs: &[(&str, &str)]) -> Environment {
         let get = |name: &str| {
-            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            pairs
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| (*value).to_owned())
         };
         Environment {
             no_color: get("NO_COLOR"),
@@ -400,17 +431,37 @@ mod tests {
         let theme = Theme::built_in(Background::Dark, Depth::None).unwrap();
         for role in Role::ALL {
             let style = theme.style(role);
-            assert_eq!((style.fg, style.bg), (Some(Color::Reset), Some(Color::Reset)), "{role:?}");
+            assert_eq!(
+                (style.fg, style.bg),
+                (Some(Color::Reset), Some(Color::Reset)),
+                "{role:?}"
+            );
         }
-        assert!(theme.style(Role::Critical).add_modifier.contains(Modifier::BOLD));
-        assert!(theme.style(Role::Selected).add_modifier.contains(Modifier::REVERSED));
+        assert!(
+            theme
+                .style(Role::Critical)
+                .add_modifier
+                .contains(Modifier::BOLD)
+        );
+        assert!(
+            theme
+                .style(Role::Selected)
+                .add_modifier
+                .contains(Modifier::REVERSED)
+        );
     }
 
     #[test]
     fn the_environment_decides_the_depth() {
         let depth = |pairs: &[(&str, &str)]| environment(pairs).depth();
-        assert_eq!(depth(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")]), Depth::None);
-        assert_eq!(depth(&[("NO_COLOR", ""), ("COLORTERM", "truecolor")]), Depth::True);
+        assert_eq!(
+            depth(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")]),
+            Depth::None
+        );
+        assert_eq!(
+            depth(&[("NO_COLOR", ""), ("COLORTERM", "truecolor")]),
+            Depth::True
+        );
         assert_eq!(depth(&[("TERM", "xterm-256color")]), Depth::Ansi256);
         assert_eq!(depth(&[("TERM", "linux")]), Depth::Ansi16);
         assert_eq!(depth(&[("TERM", "vt100")]), Depth::None);
@@ -433,10 +484,16 @@ mod tests {
         assert_eq!(error.to_string(), "the theme gives no colour to 'stale'");
         let extra = format!("{DARK}\n[sparkle]\n");
         let error = Theme::parse(&extra, Depth::True).unwrap_err();
-        assert_eq!(error.to_string(), "the theme names 'sparkle', which is no role");
+        assert_eq!(
+            error.to_string(),
+            "the theme names 'sparkle', which is no role"
+        );
         let colour = DARK.replace("\"red\"", "\"reddish\"");
         let error = Theme::parse(&colour, Depth::True).unwrap_err();
-        assert!(error.to_string().contains("'reddish' of 'critical'"), "{error}");
+        assert!(
+            error.to_string().contains("'reddish' of 'critical'"),
+            "{error}"
+        );
     }
 
     #[test]

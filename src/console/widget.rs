@@ -3,6 +3,7 @@
 
 pub mod bar;
 pub mod canvas;
+pub mod facts;
 pub mod histogram;
 pub mod pane;
 pub mod sparkline;

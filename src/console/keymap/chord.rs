@@ -43,7 +43,9 @@ impl Chord {
     /// The character that this key types into a text field, if it types one. There it is text and never a
     /// command.
     pub fn typed(self) -> Option<char> {
-        let plain = !self.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let plain = !self
+            .modifiers
+            .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         self.code.as_char().filter(|_| plain)
     }
 
@@ -93,7 +95,10 @@ impl FromStr for Chord {
                 rest = after;
             }
         }
-        let named = NAMED.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
+        let named = NAMED
+            .iter()
+            .find(|(name, _)| *name == rest)
+            .map(|(_, code)| *code);
         let function = rest
             .strip_prefix('f')
             .and_then(|number| number.parse::<u8>().ok())
@@ -143,8 +148,14 @@ mod tests {
         let read = |text: &str| text.parse::<Chord>().unwrap();
         assert_eq!(read("G"), press(KeyCode::Char('G'), KeyModifiers::SHIFT));
         assert_eq!(read("G"), press(KeyCode::Char('g'), KeyModifiers::SHIFT));
-        assert_eq!(read("shift-tab"), press(KeyCode::BackTab, KeyModifiers::SHIFT));
-        assert_eq!(read("ctrl-d"), press(KeyCode::Char('d'), KeyModifiers::CONTROL));
+        assert_eq!(
+            read("shift-tab"),
+            press(KeyCode::BackTab, KeyModifiers::SHIFT)
+        );
+        assert_eq!(
+            read("ctrl-d"),
+            press(KeyCode::Char('d'), KeyModifiers::CONTROL)
+        );
         assert_eq!(read("+"), press(KeyCode::Char('+'), KeyModifiers::NONE));
         assert_eq!(read("-"), press(KeyCode::Char('-'), KeyModifiers::NONE));
         assert_eq!("hyper-x".parse::<Chord>(), Err(NoChord));
@@ -153,7 +164,19 @@ mod tests {
 
     #[test]
     fn a_chord_is_written_as_it_is_read() {
-        for text in ["j", "G", "ctrl-d", "alt-x", "shift-tab", "enter", "space", "f5", "?", "+", "-"] {
+        for text in [
+            "j",
+            "G",
+            "ctrl-d",
+            "alt-x",
+            "shift-tab",
+            "enter",
+            "space",
+            "f5",
+            "?",
+            "+",
+            "-",
+        ] {
             assert_eq!(text.parse::<Chord>().unwrap().to_string(), text);
         }
     }

@@ -137,37 +137,195 @@ impl Binding {
 
 /// Every action, in the order in which help and footer list them.
 pub const REGISTRY: [Binding; 26] = [
-    binding(Action::Enter, "enter", &["enter"], &[Overview, Field], "open the selected queue; accept what was typed")
-        .footer("open"),
-    binding(Action::Out, "out", &["esc"], EVERYWHERE, "out by one level; never out of the program")
-        .footer("out"),
-    binding(Action::Filter, "filter", &["/"], &[Overview, Help], "show only queues whose name holds a text; search the help")
-        .footer("filter"),
-    binding(Action::Sort, "sort", &["s"], &[Overview], "the next order of queues").footer("sort"),
-    binding(Action::Pause, "pause", &["p"], SCREENS, "hold the numbers still, or let them go on")
-        .footer("pause"),
-    binding(Action::TimeZone, "time_zone", &["T"], SCREENS, "show times in UTC, in local time, or as ages")
-        .footer("time"),
-    binding(Action::Palette, "palette", &[":"], SCREENS, "go to any screen, queue or action by name")
-        .footer("go to"),
-    binding(Action::Help, "help", &["?", "f1"], LISTS, "these keys, and what the words on the screen mean")
-        .footer("help"),
-    binding(Action::Back, "back", &["q"], LISTS, "back by one level; from the overview: quit").footer("quit"),
-    binding(Action::Up, "up", &["k", "up"], EVERYWHERE, "one line up; on a queue: the queue before"),
-    binding(Action::Down, "down", &["j", "down"], EVERYWHERE, "one line down; on a queue: the next queue"),
-    binding(Action::First, "first", &["g", "home"], LISTS, "to the first line"),
-    binding(Action::Last, "last", &["G", "end"], LISTS, "to the last line"),
-    binding(Action::HalfUp, "half_up", &["ctrl-u", "pageup"], LISTS, "half a screen up"),
-    binding(Action::HalfDown, "half_down", &["ctrl-d", "pagedown"], LISTS, "half a screen down"),
-    binding(Action::Faster, "faster", &["+", "="], SCREENS, "read the ledger more often"),
-    binding(Action::Slower, "slower", &["-"], SCREENS, "read the ledger less often"),
-    binding(Action::NextTab, "next_tab", &["tab"], SCREENS, "the next tab"),
-    binding(Action::PreviousTab, "previous_tab", &["shift-tab"], SCREENS, "the tab before"),
-    binding(Action::Overview, "overview", &["1"], SCREENS, "the overview"),
-    binding(Action::Redraw, "redraw", &["ctrl-l"], EVERYWHERE, "paint the screen anew"),
-    binding(Action::Suspend, "suspend", &["ctrl-z"], EVERYWHERE, "stop the program and return to the shell; 'fg' goes on"),
-    binding(Action::Quit, "quit", &["ctrl-c"], EVERYWHERE, "end the program from anywhere"),
-    binding(Action::Erase, "erase", &["backspace"], TYPING, "take away the last character"),
-    binding(Action::EraseWord, "erase_word", &["ctrl-w"], TYPING, "take away the last word"),
-    binding(Action::EraseAll, "erase_all", &["ctrl-u"], TYPING, "empty the field"),
+    binding(
+        Action::Enter,
+        "enter",
+        &["enter"],
+        &[Overview, Field],
+        "open the selected queue; accept what was typed",
+    )
+    .footer("open"),
+    binding(
+        Action::Out,
+        "out",
+        &["esc"],
+        EVERYWHERE,
+        "out by one level; never out of the program",
+    )
+    .footer("out"),
+    binding(
+        Action::Filter,
+        "filter",
+        &["/"],
+        &[Overview, Help],
+        "show only queues whose name holds a text; search the help",
+    )
+    .footer("filter"),
+    binding(
+        Action::Sort,
+        "sort",
+        &["s"],
+        &[Overview],
+        "the next order of queues",
+    )
+    .footer("sort"),
+    binding(
+        Action::Pause,
+        "pause",
+        &["p"],
+        SCREENS,
+        "hold the numbers still, or let them go on",
+    )
+    .footer("pause"),
+    binding(
+        Action::TimeZone,
+        "time_zone",
+        &["T"],
+        SCREENS,
+        "show times in UTC, in local time, or as ages",
+    )
+    .footer("time"),
+    binding(
+        Action::Palette,
+        "palette",
+        &[":"],
+        SCREENS,
+        "go to any screen, queue or action by name",
+    )
+    .footer("go to"),
+    binding(
+        Action::Help,
+        "help",
+        &["?", "f1"],
+        LISTS,
+        "these keys, and what the words on the screen mean",
+    )
+    .footer("help"),
+    binding(
+        Action::Back,
+        "back",
+        &["q"],
+        LISTS,
+        "back by one level; from the overview: quit",
+    )
+    .footer("quit"),
+    binding(
+        Action::Up,
+        "up",
+        &["k", "up"],
+        EVERYWHERE,
+        "one line up; on a queue: the queue before",
+    ),
+    binding(
+        Action::Down,
+        "down",
+        &["j", "down"],
+        EVERYWHERE,
+        "one line down; on a queue: the next queue",
+    ),
+    binding(
+        Action::First,
+        "first",
+        &["g", "home"],
+        LISTS,
+        "to the first line",
+    ),
+    binding(
+        Action::Last,
+        "last",
+        &["G", "end"],
+        LISTS,
+        "to the last line",
+    ),
+    binding(
+        Action::HalfUp,
+        "half_up",
+        &["ctrl-u", "pageup"],
+        LISTS,
+        "half a screen up",
+    ),
+    binding(
+        Action::HalfDown,
+        "half_down",
+        &["ctrl-d", "pagedown"],
+        LISTS,
+        "half a screen down",
+    ),
+    binding(
+        Action::Faster,
+        "faster",
+        &["+", "="],
+        SCREENS,
+        "read the ledger more often",
+    ),
+    binding(
+        Action::Slower,
+        "slower",
+        &["-"],
+        SCREENS,
+        "read the ledger less often",
+    ),
+    binding(
+        Action::NextTab,
+        "next_tab",
+        &["tab"],
+        SCREENS,
+        "the next tab",
+    ),
+    binding(
+        Action::PreviousTab,
+        "previous_tab",
+        &["shift-tab"],
+        SCREENS,
+        "the tab before",
+    ),
+    binding(
+        Action::Overview,
+        "overview",
+        &["1"],
+        SCREENS,
+        "the overview",
+    ),
+    binding(
+        Action::Redraw,
+        "redraw",
+        &["ctrl-l"],
+        EVERYWHERE,
+        "paint the screen anew",
+    ),
+    binding(
+        Action::Suspend,
+        "suspend",
+        &["ctrl-z"],
+        EVERYWHERE,
+        "stop the program and return to the shell; 'fg' goes on",
+    ),
+    binding(
+        Action::Quit,
+        "quit",
+        &["ctrl-c"],
+        EVERYWHERE,
+        "end the program from anywhere",
+    ),
+    binding(
+        Action::Erase,
+        "erase",
+        &["backspace"],
+        TYPING,
+        "take away the last character",
+    ),
+    binding(
+        Action::EraseWord,
+        "erase_word",
+        &["ctrl-w"],
+        TYPING,
+        "take away the last word",
+    ),
+    binding(
+        Action::EraseAll,
+        "erase_all",
+        &["ctrl-u"],
+        TYPING,
+        "empty the field",
+    ),
 ];

@@ -67,7 +67,10 @@ impl Encoder {
     /// Appends to `bytes` what turns the frame shown into `next`, and takes `next` for shown. Returns the
     /// buffer that was shown before, so that it can be used again.
     pub fn encode(&mut self, next: Buffer, bytes: &mut String) -> Option<Buffer> {
-        let same_size = self.shown.as_ref().is_some_and(|shown| shown.area == next.area);
+        let same_size = self
+            .shown
+            .as_ref()
+            .is_some_and(|shown| shown.area == next.area);
         let before = self.shown.take().filter(|_| same_size);
         let start = bytes.len();
         bytes.push_str(BEGIN);
@@ -123,10 +126,16 @@ fn dirty_columns(before: Option<&[Cell]>, next: &[Cell]) -> Option<Vec<bool>> {
     if before == next {
         return None;
     }
-    let mut dirty: Vec<bool> = before.iter().zip(next).map(|(old, new)| old != new).collect();
+    let mut dirty: Vec<bool> = before
+        .iter()
+        .zip(next)
+        .map(|(old, new)| old != new)
+        .collect();
     for x in 0..dirty.len() {
         if is_wide(before.get(x)) || is_wide(next.get(x)) {
-            let either = dirty.get(x..(x + 2).min(dirty.len())).is_some_and(|pair| pair.contains(&true));
+            let either = dirty
+                .get(x..(x + 2).min(dirty.len()))
+                .is_some_and(|pair| pair.contains(&true));
             if let Some(pair) = dirty.get_mut(x..(x + 2).min(next.len())) {
                 pair.fill(either);
             }
@@ -167,7 +176,9 @@ impl Run<'_> {
         match self.cursor {
             Some(here) if here == (x, y) => {}
             Some((column, row)) if row == y && column < x => {
-                let between = cells.get(usize::from(column)..usize::from(x)).unwrap_or_default();
+                let between = cells
+                    .get(usize::from(column)..usize::from(x))
+                    .unwrap_or_default();
                 let cheap = between.len() <= 4
                     && between
                         .iter()
@@ -332,7 +343,10 @@ mod tests {
     fn equal_frames_write_nothing() {
         let mut encoder = Encoder::default();
         assert!(!encode(&mut encoder, frame(20, &["queue 図書館", "12s"])).is_empty());
-        assert_eq!(encode(&mut encoder, frame(20, &["queue 図書館", "12s"])), "");
+        assert_eq!(
+            encode(&mut encoder, frame(20, &["queue 図書館", "12s"])),
+            ""
+        );
     }
 
     #[test]
@@ -369,12 +383,22 @@ mod tests {
 
     fn expected(buffer: &Buffer) -> Vec<String> {
         let mut parser = vt100::Parser::new(buffer.area.height, buffer.area.width, 0);
-        screen(&mut parser, &encode(&mut Encoder::default(), buffer.clone()))
+        screen(
+            &mut parser,
+            &encode(&mut Encoder::default(), buffer.clone()),
+        )
     }
 
     fn any_frame() -> impl Strategy<Value = Buffer> {
         let piece = prop_oneof![
-            Just("a"), Just("b"), Just(" "), Just("図"), Just("é"), Just("│"), Just("ש"), Just("e\u{301}"),
+            Just("a"),
+            Just("b"),
+            Just(" "),
+            Just("図"),
+            Just("é"),
+            Just("│"),
+            Just("ש"),
+            Just("e\u{301}"),
         ];
         let cells = proptest::collection::vec((piece, 0_u8..3), 24);
         cells.prop_map(|cells| {
@@ -385,7 +409,11 @@ mod tests {
             for (position, (symbol, look)) in cells.iter().enumerate() {
                 let role = [Role::Text, Role::Critical, Role::Muted][usize::from(*look)];
                 let at = crate::ledger::num::columns(position);
-                let spot = Spot { x: at % 12, y: at / 12, columns: 2 };
+                let spot = Spot {
+                    x: at % 12,
+                    y: at / 12,
+                    columns: 2,
+                };
                 if spot.x < 11 || *symbol != "図" {
                     canvas.text(spot, role, symbol);
                 }

@@ -31,12 +31,14 @@ pub fn start(outbox: Outbox) -> std::io::Result<()> {
         .name("ledgertop-keys".to_owned())
         .spawn(move || {
             super::adopt_thread();
+            let _alarm = keys.alarm();
             read_keys(&keys);
         })?;
     std::thread::Builder::new()
         .name("ledgertop-watch".to_owned())
         .spawn(move || {
             super::adopt_thread();
+            let _alarm = outbox.alarm();
             watch(&outbox);
         })?;
     Ok(())
@@ -60,8 +62,7 @@ fn read_keys(outbox: &Outbox) {
 
 fn watch(outbox: &Outbox) {
     while is_there() {}
-    // The screen may be gone already; the grace below holds either way.
-    drop(outbox.send(Instant::now(), Msg::TerminalLost));
+    outbox.last_word(Msg::TerminalLost);
     std::thread::sleep(GRACE);
     std::process::exit(HANGUP_STATUS);
 }

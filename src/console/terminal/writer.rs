@@ -1,6 +1,7 @@
 //! Sends frames from a thread of its own. There is room for one frame that waits: a newer one takes its
 //! place, so that a slow terminal gets fewer frames and never delays a key.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,15 @@ impl Shared {
     }
 }
 
+/// Why the thread ended by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The terminal takes no bytes any more.
+    Refused,
+    /// It panicked.
+    Panicked,
+}
+
 /// The way to the terminal.
 #[derive(Debug)]
 pub struct Writer {
@@ -53,13 +63,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. `send` writes bytes; `lost` is called once if it cannot.
+    /// Starts the thread. `send` writes bytes; `fault` is called if the thread cannot go on.
     ///
     /// # Errors
     /// Where no thread can be started.
     pub fn start(
         send: impl Fn(&[u8]) -> std::io::Result<()> + Send + 'static,
-        lost: impl FnOnce() + Send + 'static,
+        fault: impl FnOnce(Fault) + Send + 'static,
     ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
@@ -67,8 +77,11 @@ impl Writer {
             .name("ledgertop-paint".to_owned())
             .spawn(move || {
                 super::adopt_thread();
-                if paint(&theirs, send).is_err() {
-                    lost();
+                let painting = AssertUnwindSafe(|| paint(&theirs, send));
+                match std::panic::catch_unwind(painting) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => fault(Fault::Refused),
+                    Err(_) => fault(Fault::Panicked),
                 }
                 theirs.lock().stage = Stage::Gone;
                 theirs.changed.notify_all();
@@ -128,10 +141,7 @@ fn keep(slot: &mut Slot, buffer: Buffer) {
     }
 }
 
-fn paint(
-    shared: &Shared,
-    send: impl Fn(&[u8]) -> std::io::Result<()>,
-) -> std::io::Result<()> {
+fn paint(shared: &Shared, send: impl Fn(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
     let mut encoder = Encoder::default();
     let mut bytes = String::new();
     while let Some(frame) = take(shared, &mut encoder) {
@@ -167,7 +177,10 @@ fn take(shared: &Shared, encoder: &mut Encoder) -> Option<Buffer> {
         match slot.stage {
             Stage::Closing | Stage::Gone => return None,
             Stage::Idle | Stage::Writing => {
-                slot = shared.changed.wait(slot).unwrap_or_else(PoisonError::into_inner);
+                slot = shared
+                    .changed
+                    .wait(slot)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
@@ -193,10 +206,11 @@ mod tests {
             move |bytes| {
                 started.send(()).unwrap();
                 gate.lock().unwrap().recv().unwrap();
-                sent.send(String::from_utf8(bytes.to_vec()).unwrap()).unwrap();
+                sent.send(String::from_utf8(bytes.to_vec()).unwrap())
+                    .unwrap();
                 Ok(())
             },
-            || {},
+            |_| {},
         )
         .unwrap();
         writer.show(frame("1"));
@@ -210,7 +224,10 @@ mod tests {
         writer.finish(Duration::from_secs(60));
         let frames: Vec<String> = received.iter().collect();
         assert_eq!(frames.len(), 2);
-        assert!(frames[0].contains('1') && frames[1].contains('4'), "{frames:?}");
+        assert!(
+            frames[0].contains('1') && frames[1].contains('4'),
+            "{frames:?}"
+        );
     }
 
     #[test]
@@ -218,11 +235,11 @@ mod tests {
         let (lost, report) = mpsc::channel();
         let writer = Writer::start(
             |_| Err(std::io::ErrorKind::BrokenPipe.into()),
-            move || lost.send(()).unwrap(),
+            move |fault| lost.send(fault).unwrap(),
         )
         .unwrap();
         writer.show(frame("1"));
-        report.recv().unwrap();
+        assert_eq!(report.recv(), Ok(Fault::Refused));
         writer.show(frame("2"));
         writer.finish(Duration::from_secs(60));
     }

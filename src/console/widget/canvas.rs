@@ -107,7 +107,10 @@ impl<'a> Canvas<'a> {
             following = following.saturating_sub(own);
             // The last piece that fits gives up a column for the ellipsis of what follows.
             let used = if own.saturating_add(following.min(1)) > rest.columns {
-                let cut = text::cut(&format!("{text}{}", "+".repeat(usize::from(following > 0))), rest.columns);
+                let cut = text::cut(
+                    &format!("{text}{}", "+".repeat(usize::from(following > 0))),
+                    rest.columns,
+                );
                 self.put(rest, *role, &cut);
                 return at.columns;
             } else {
@@ -155,8 +158,12 @@ impl<'a> Canvas<'a> {
     pub fn tint(&mut self, area: Rect, role: Role) {
         let style = self.theme.style(role);
         let over = Style {
-            fg: style.fg.filter(|colour| *colour != ratatui::style::Color::Reset),
-            bg: style.bg.filter(|colour| *colour != ratatui::style::Color::Reset),
+            fg: style
+                .fg
+                .filter(|colour| *colour != ratatui::style::Color::Reset),
+            bg: style
+                .bg
+                .filter(|colour| *colour != ratatui::style::Color::Reset),
             ..style
         };
         let area = area.intersection(self.buffer.area);
@@ -211,16 +218,36 @@ mod tests {
 
     #[test]
     fn text_stays_within_its_columns() {
-        assert_eq!(drawn(6, |canvas, at| { canvas.text(at, Role::Text, "図書館図"); }), "図書… ");
-        assert_eq!(drawn(6, |canvas, at| canvas.right(at, Role::Text, "12")), "    12");
-        assert_eq!(drawn(4, |canvas, at| { canvas.text(at.after(2), Role::Text, "🚀🚀"); }), "  … ");
+        assert_eq!(
+            drawn(6, |canvas, at| {
+                canvas.text(at, Role::Text, "図書館図");
+            }),
+            "図書… "
+        );
+        assert_eq!(
+            drawn(6, |canvas, at| canvas.right(at, Role::Text, "12")),
+            "    12"
+        );
+        assert_eq!(
+            drawn(4, |canvas, at| {
+                canvas.text(at.after(2), Role::Text, "🚀🚀");
+            }),
+            "  … "
+        );
     }
 
     #[test]
     fn pieces_share_one_ellipsis() {
         let show = |width| {
             drawn(width, |canvas, at| {
-                canvas.pieces(at, &[(Role::Text, "ready"), (Role::Muted, " 12"), (Role::Text, " now")]);
+                canvas.pieces(
+                    at,
+                    &[
+                        (Role::Text, "ready"),
+                        (Role::Muted, " 12"),
+                        (Role::Text, " now"),
+                    ],
+                );
             })
         };
         assert_eq!(show(12), "ready 12 now");
@@ -232,7 +259,17 @@ mod tests {
 
     #[test]
     fn a_control_character_is_shown_and_never_written() {
-        assert_eq!(drawn(3, |canvas, at| { canvas.text(at, Role::Text, "a\u{1b}b"); }), "a�b");
-        assert_eq!(drawn(2, |canvas, at| { canvas.text(at, Role::Text, "\u{301}"); }), "◌\u{301} ");
+        assert_eq!(
+            drawn(3, |canvas, at| {
+                canvas.text(at, Role::Text, "a\u{1b}b");
+            }),
+            "a�b"
+        );
+        assert_eq!(
+            drawn(2, |canvas, at| {
+                canvas.text(at, Role::Text, "\u{301}");
+            }),
+            "◌\u{301} "
+        );
     }
 }

@@ -25,13 +25,24 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, title: &[Piece<'_>]) -> Rect {
     let last = area.right().saturating_sub(1);
     for y in area.y.saturating_add(1)..bottom {
         canvas.text(edge(y).first(1), Role::Border, "│");
-        canvas.text(Spot { x: last, y, columns: 1 }, Role::Border, "│");
+        canvas.text(
+            Spot {
+                x: last,
+                y,
+                columns: 1,
+            },
+            Role::Border,
+            "│",
+        );
     }
     if !title.is_empty() {
         let mut pieces: Vec<Piece<'_>> = vec![(Role::Border, " ")];
         pieces.extend_from_slice(title);
         pieces.push((Role::Border, " "));
-        canvas.pieces(edge(area.y).after(2).first(area.width.saturating_sub(4)), &pieces);
+        canvas.pieces(
+            edge(area.y).after(2).first(area.width.saturating_sub(4)),
+            &pieces,
+        );
     }
     Rect::new(
         area.x.saturating_add(2),

@@ -11,9 +11,17 @@ pub fn text(points: &[Option<u64>], columns: u16) -> String {
         .map(|column| {
             let from = column * points.len() / columns;
             let to = (column + 1) * points.len() / columns;
-            let highest = points.get(from..to).unwrap_or_default().iter().flatten().max();
+            let highest = points
+                .get(from..to)
+                .unwrap_or_default()
+                .iter()
+                .flatten()
+                .max();
             highest.map_or(' ', |value| {
-                LEVELS.get(level(*value, most).max(1)).copied().unwrap_or(' ')
+                LEVELS
+                    .get(level(*value, most).max(1))
+                    .copied()
+                    .unwrap_or(' ')
             })
         })
         .collect()
@@ -25,7 +33,16 @@ mod tests {
 
     #[test]
     fn spikes_survive_and_the_unknown_is_blank() {
-        let points = [None, None, Some(0), Some(0), Some(1), Some(8), Some(4), Some(4)];
+        let points = [
+            None,
+            None,
+            Some(0),
+            Some(0),
+            Some(1),
+            Some(8),
+            Some(4),
+            Some(4),
+        ];
         assert_eq!(text(&points, 8), "  ▁▁▁█▄▄");
         assert_eq!(text(&points, 4), " ▁█▄");
         assert_eq!(text(&[], 4), "");

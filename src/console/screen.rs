@@ -1,0 +1,84 @@
+//! Drawing: a model and a frame in, the frame filled. Drawing changes nothing and asks nobody.
+//!
+//! From top to bottom: the header ([`header`]), one line when the ledger is lost ([`alert`]), then the
+//! screen's own panes ([`overview`], [`queue`]), the footer ([`footer`]), and over all of it a dialog.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::dialog;
+use super::model::{Model, Truth, View};
+use super::theme::{Role, Theme};
+use super::widget::Canvas;
+
+mod ages;
+mod alert;
+mod bands;
+mod dead_letters;
+mod flow;
+mod footer;
+mod header;
+mod headline;
+mod leases;
+mod overview;
+mod panes;
+mod queue;
+mod queues;
+mod retries;
+mod scope;
+mod states;
+mod ticker;
+
+/// Draws the console into `frame`, which must be empty and of the model's size.
+pub fn draw(model: &Model, theme: &Theme, frame: &mut Buffer) {
+    let mut canvas = Canvas::new(frame, theme);
+    let mut rest = canvas.area();
+    header::draw(&mut canvas, take_top(&mut rest, 1), model);
+    if alert::is_needed(model) && rest.height > 0 {
+        alert::draw(&mut canvas, take_top(&mut rest, 1), model);
+    }
+    if rest.height >= FOOTER_FROM {
+        footer::draw(&mut canvas, take_bottom(&mut rest), model);
+    }
+    match &model.view {
+        View::Overview { here, .. } => overview::draw(&mut canvas, rest, model, here),
+        View::Queue { here, .. } => queue::draw(&mut canvas, rest, model, here),
+    }
+    if is_doubtful(model.truth()) {
+        canvas.wash(rest, Role::Stale);
+    }
+    dialog::draw(&mut canvas, model);
+}
+
+/// The footer goes when fewer lines than this are left for the screen.
+const FOOTER_FROM: u16 = 6;
+
+/// Whether shown numbers may no longer be true.
+const fn is_doubtful(truth: Truth) -> bool {
+    match truth {
+        Truth::Stale | Truth::Reconnecting => true,
+        Truth::Loading | Truth::Live | Truth::Paused => false,
+    }
+}
+
+/// Cuts `lines` off the top of `rest`.
+fn take_top(rest: &mut Rect, lines: u16) -> Rect {
+    let lines = lines.min(rest.height);
+    let top = Rect {
+        height: lines,
+        ..*rest
+    };
+    rest.y = rest.y.saturating_add(lines);
+    rest.height = rest.height.saturating_sub(lines);
+    top
+}
+
+/// Cuts one line off the bottom of `rest`.
+fn take_bottom(rest: &mut Rect) -> Rect {
+    rest.height = rest.height.saturating_sub(1);
+    Rect {
+        y: rest.bottom(),
+        height: 1,
+        ..*rest
+    }
+}

@@ -1,0 +1,88 @@
+//! The ticker: the latest events, newest first. What operators did stands out.
+
+use ratatui::layout::Rect;
+
+use crate::board::summary::Tick;
+use crate::console::model::Model;
+use crate::console::theme::Role;
+use crate::console::widget::canvas::{Piece, Spot};
+use crate::console::widget::{Canvas, pane};
+use crate::ledger::event::ActorKind;
+use crate::ledger::num;
+
+use super::scope::Scope;
+
+const TIME: u16 = 9;
+const KIND: u16 = 14;
+
+/// Draws it.
+pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scope: Option<Scope<'_>>) {
+    let inner = pane::draw(canvas, area, &[(Role::Title, "Latest events")]);
+    let Some(scope) = scope else {
+        return;
+    };
+    let ticks = scope
+        .summary
+        .ticker
+        .iter()
+        .filter(|tick| scope.queue.is_none_or(|queue| *queue == tick.queue));
+    let mut drawn = 0;
+    for (row, tick) in ticks.enumerate() {
+        let Some(spot) = Spot::row(inner, num::columns(row)) else {
+            return;
+        };
+        draw_tick(canvas, spot, model, scope, tick);
+        drawn += 1;
+    }
+    if drawn == 0
+        && let Some(spot) = Spot::row(inner, 0)
+    {
+        canvas.text(spot, Role::Muted, "nothing has happened yet");
+    }
+}
+
+fn draw_tick(canvas: &mut Canvas<'_>, spot: Spot, model: &Model, scope: Scope<'_>, tick: &Tick) {
+    let is_operator = match tick.actor_kind {
+        ActorKind::Operator => true,
+        ActorKind::Producer | ActorKind::Worker | ActorKind::System => false,
+    };
+    let kind = if is_operator {
+        Role::Operator
+    } else {
+        Role::Text
+    };
+    let time = model.clock.moment(tick.at, scope.summary.as_of);
+    canvas.text(spot.first(TIME - 1), Role::Muted, &time);
+    let spot = spot.after(TIME);
+    canvas.text(spot.first(KIND - 1), kind, tick.kind.name());
+    let mut spot = spot.after(KIND);
+    if scope.queue.is_none() {
+        let queue = (spot.columns / 4).clamp(8, 24);
+        canvas.text(spot.first(queue), Role::Text, tick.queue.as_str());
+        spot = spot.after(queue + 2);
+    }
+    let step = match tick.from {
+        Some(from) if from != tick.to => format!("{} → {}", from.name(), tick.to.name()),
+        Some(_) | None => tick.to.name().to_owned(),
+    };
+    let mut pieces: Vec<Piece<'_>> = vec![(Role::Muted, &step)];
+    if let Some(reason) = &tick.failure.reason {
+        pieces.push((Role::Muted, "  "));
+        pieces.push((Role::Text, reason.as_str()));
+    }
+    let actor_kind = format!("  {} ", tick.actor_kind.name());
+    pieces.push((Role::Muted, &actor_kind));
+    pieces.push((
+        if is_operator {
+            Role::Operator
+        } else {
+            Role::Muted
+        },
+        tick.actor.as_str(),
+    ));
+    if let Some(note) = &tick.note {
+        pieces.push((Role::Muted, ": "));
+        pieces.push((Role::Text, note.as_str()));
+    }
+    canvas.pieces(spot, &pieces);
+}
