@@ -176,17 +176,17 @@ fn run_adopted(options: ConsoleOptions) -> Result<Ended, ConsoleError> {
     let mut model = model_of(&options);
     paint(&model, &options.theme, &writer);
     input::start(outbox.clone()).map_err(system("start a thread"))?;
-    let wish = Wish {
+    let at_first = Wish {
         refresh: options.refresh,
         recounts: 0,
     };
-    let (wishes, wished) = watch::channel(wish);
+    let (wishes, wish) = watch::channel(at_first);
     let ledger = runtime().map_err(system("start a runtime"))?;
     watch_over(&ledger, outbox.clone(), signals_of(outbox.clone()));
     watch_over(
         &ledger,
         outbox.clone(),
-        effects::read(options.feed, outbox, wished, options.seed),
+        effects::read(options.feed, outbox, wish, options.seed),
     );
     let mut shell = Shell {
         taken,

@@ -80,7 +80,7 @@ impl Clock {
     /// The time of day with its zone: `03:07Z`, `04:07:42 +01:00`, `04:07 CET`. In relative style UTC: a header
     /// needs a moment to refer to.
     pub fn time_of_day(self, at: Timestamp, precision: Precision) -> String {
-        let utc = at.datetime();
+        let utc = calendar(at);
         match (self.style, self.zone) {
             (TimeStyle::Utc | TimeStyle::Relative, _) => utc
                 .format(pattern(precision, "%H:%MZ", "%H:%M:%SZ"))
@@ -93,7 +93,7 @@ impl Clock {
     /// A moment in at most eight columns, seen from `now`: `03:07:42`, `29 Nov` where it was another day,
     /// `12s` in relative style.
     pub fn moment(self, at: Timestamp, now: Timestamp) -> String {
-        let (at_utc, now_utc) = (at.datetime(), now.datetime());
+        let (at_utc, now_utc) = (calendar(at), calendar(now));
         match (self.style, self.zone) {
             (TimeStyle::Relative, _) => coarse(now.since(at)),
             (TimeStyle::Utc, _) => of_day(&at_utc, &now_utc),
@@ -106,6 +106,13 @@ impl Clock {
             }
         }
     }
+}
+
+/// The moment as a date, at most some millennia away: beyond, no zone can be applied.
+fn calendar(at: Timestamp) -> DateTime<Utc> {
+    const FAR_S: i64 = 200_000_000_000;
+    let seconds = at.second().clamp(-FAR_S, FAR_S);
+    DateTime::from_timestamp(seconds, 0).unwrap_or_default()
 }
 
 const fn pattern(precision: Precision, minute: &'static str, second: &'static str) -> &'static str {

@@ -199,20 +199,21 @@ pub struct Placed {
     pub columns: u16,
 }
 
-/// Which columns are shown in `width` columns, and where.
-pub fn place(width: u16) -> Vec<Placed> {
+/// Which columns are shown in `width` columns, and where; names need no more than `longest`.
+pub fn place(width: u16, longest: u16) -> Vec<Placed> {
     let mut shown: Vec<Column> = Column::ALL.to_vec();
     let mut dropped = DROPPED_FIRST.into_iter();
     loop {
         for (room, gap) in [(Room::Ample, 2), (Room::Tight, 2), (Room::Tight, 1)] {
             let needed = needed(&shown, room, gap);
             if needed <= width {
-                return spread(&shown, room, gap, width.saturating_sub(needed));
+                let spare = width.saturating_sub(needed);
+                return spread(&shown, (room, gap), spare, longest);
             }
         }
         match dropped.next() {
             Some(column) => shown.retain(|each| *each != column),
-            None => return spread(&[Column::Queue], Room::Tight, 0, 0),
+            None => return spread(&[Column::Queue], (Room::Tight, 0), 0, longest),
         }
     }
 }
@@ -227,9 +228,9 @@ fn needed(shown: &[Column], room: Room, gap: u16) -> u16 {
 }
 
 /// Gives what is left over to the names, then to the history.
-fn spread(shown: &[Column], room: Room, gap: u16, spare: u16) -> Vec<Placed> {
+fn spread(shown: &[Column], (room, gap): (Room, u16), spare: u16, longest: u16) -> Vec<Placed> {
     let name = Column::Queue.width(room);
-    let for_names = spare.min(NAME.1.saturating_sub(name));
+    let for_names = spare.min(longest.min(NAME.1).saturating_sub(name));
     let for_history = spare
         .saturating_sub(for_names)
         .min(HISTORY_MAX.saturating_sub(Column::History.width(room)));
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn columns_fit_whatever_the_width_and_never_overlap() {
         for width in 0..300 {
-            let placed = place(width);
+            let placed = place(width, 50);
             let mut end = 0;
             for each in &placed {
                 assert!(each.indent >= end, "{width}: {placed:?}");
@@ -339,7 +340,7 @@ mod tests {
     #[test]
     fn the_oldest_and_the_name_stay_longest() {
         let names = |width| {
-            place(width)
+            place(width, 10)
                 .iter()
                 .map(|placed| placed.column)
                 .collect::<Vec<_>>()

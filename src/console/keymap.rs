@@ -165,7 +165,9 @@ impl Keymap {
                 binding.help.to_owned(),
                 places.join(", "),
             ];
-            table.push_str(&format!("| {} |\n", row.join(" | ")));
+            table.push_str("| ");
+            table.push_str(&row.join(" | "));
+            table.push_str(" |\n");
         }
         table
     }

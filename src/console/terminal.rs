@@ -109,10 +109,6 @@ impl Taken {
     ///
     /// # Errors
     /// As [`Taken::new`].
-    #[expect(
-        clippy::unused_self,
-        reason = "only who has taken the terminal may take it again"
-    )]
     pub fn again(&self) -> io::Result<()> {
         // crossterm remembers the first mode it saw; leaving raw mode first makes it look anew, so that a
         // shell's changes during a suspension are kept.

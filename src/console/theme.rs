@@ -97,6 +97,16 @@ pub enum Background {
     Light,
 }
 
+/// Which of the themes that come with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Look {
+    /// Calm.
+    #[default]
+    Standard,
+    /// Stronger contrast, for projectors and bright rooms.
+    HighContrast,
+}
+
 /// What the environment says about colours; read once, at the edge.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
@@ -238,17 +248,22 @@ pub struct Theme {
 
 const DARK: &str = include_str!("../../assets/themes/dark.toml");
 const LIGHT: &str = include_str!("../../assets/themes/light.toml");
+const DARK_CONTRAST: &str = include_str!("../../assets/themes/dark_high_contrast.toml");
+const LIGHT_CONTRAST: &str = include_str!("../../assets/themes/light_high_contrast.toml");
 
 impl Theme {
-    /// The theme that comes with the program, for a background.
+    /// A theme that comes with the program, for a background.
     ///
     /// # Errors
     /// Never for the files in `assets/themes`, which a test reads; see [`Theme::parse`].
-    pub fn built_in(background: Background, depth: Depth) -> Result<Self, ThemeError> {
-        match background {
-            Background::Dark => Self::parse(DARK, depth),
-            Background::Light => Self::parse(LIGHT, depth),
-        }
+    pub fn built_in(look: Look, background: Background, depth: Depth) -> Result<Self, ThemeError> {
+        let text = match (look, background) {
+            (Look::Standard, Background::Dark) => DARK,
+            (Look::Standard, Background::Light) => LIGHT,
+            (Look::HighContrast, Background::Dark) => DARK_CONTRAST,
+            (Look::HighContrast, Background::Light) => LIGHT_CONTRAST,
+        };
+        Self::parse(text, depth)
     }
 
     /// A theme from the text of a file.
@@ -415,20 +430,22 @@ mod tests {
 
     #[test]
     fn built_in_themes_style_every_role_at_every_depth() {
-        for background in [Background::Dark, Background::Light] {
-            for depth in [Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::True] {
-                let theme = Theme::built_in(background, depth).unwrap();
-                let selected = theme.style(Role::Selected);
-                let visible = selected.bg != Some(Color::Reset)
-                    || selected.add_modifier.contains(Modifier::REVERSED);
-                assert!(visible, "{background:?} {depth:?}: {selected:?}");
+        for look in [Look::Standard, Look::HighContrast] {
+            for background in [Background::Dark, Background::Light] {
+                for depth in [Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::True] {
+                    let theme = Theme::built_in(look, background, depth).unwrap();
+                    let selected = theme.style(Role::Selected);
+                    let visible = selected.bg != Some(Color::Reset)
+                        || selected.add_modifier.contains(Modifier::REVERSED);
+                    assert!(visible, "{look:?} {background:?} {depth:?}: {selected:?}");
+                }
             }
         }
     }
 
     #[test]
     fn no_color_leaves_no_colour_but_bold_and_reverse() {
-        let theme = Theme::built_in(Background::Dark, Depth::None).unwrap();
+        let theme = Theme::built_in(Look::Standard, Background::Dark, Depth::None).unwrap();
         for role in Role::ALL {
             let style = theme.style(role);
             assert_eq!(

@@ -9,7 +9,7 @@ use ledgertop::board::summary::{
 };
 use ledgertop::console::keymap::Keymap;
 use ledgertop::console::model::{Fixed, Link, Model, Reading, Shown};
-use ledgertop::console::theme::{Background, Depth as Colours, Theme};
+use ledgertop::console::theme::{Background, Depth as Colours, Look, Theme};
 use ledgertop::console::{keymap, screen, text};
 use ledgertop::ledger::error_class::ErrorClass;
 use ledgertop::ledger::event::{ActorKind, EventKind, FailureKey};
@@ -21,7 +21,7 @@ use ratatui::layout::Rect;
 use uuid::Uuid;
 
 /// 2026-11-30 03:07:42 UTC.
-pub const NOW_S: i64 = 1_796_008_062;
+pub(crate) const NOW_S: i64 = 1_796_008_062;
 
 fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -45,7 +45,7 @@ fn retry(class: ErrorClass, reason: &str, count: u64, before: u64) -> RetrySumma
 }
 
 /// The queue that is late.
-pub fn thumbnails() -> QueueSummary {
+pub(crate) fn thumbnails() -> QueueSummary {
     QueueSummary {
         queue: SafeText::new("thumbnails"),
         level: Level::Critical,
@@ -118,7 +118,7 @@ fn history(last: &[u64]) -> Vec<Option<u64>> {
 }
 
 /// A queue within its limits.
-pub fn digest() -> QueueSummary {
+pub(crate) fn digest() -> QueueSummary {
     QueueSummary {
         queue: SafeText::new("digest"),
         level: Level::Fine,
@@ -144,7 +144,7 @@ pub fn digest() -> QueueSummary {
 }
 
 /// A queue with a warning.
-pub fn billing() -> QueueSummary {
+pub(crate) fn billing() -> QueueSummary {
     QueueSummary {
         queue: SafeText::new("billing"),
         level: Level::Warning,
@@ -227,7 +227,7 @@ fn ticker() -> Vec<Tick> {
 }
 
 /// The whole board with these queues.
-pub fn summary(queues: Vec<QueueSummary>) -> Summary {
+pub(crate) fn summary(queues: Vec<QueueSummary>) -> Summary {
     let mut total = thumbnails();
     total.queue = SafeText::default();
     Summary {
@@ -253,12 +253,12 @@ pub fn summary(queues: Vec<QueueSummary>) -> Summary {
 }
 
 /// The incident: three queues.
-pub fn incident() -> Summary {
+pub(crate) fn incident() -> Summary {
     summary(vec![thumbnails(), billing(), digest()])
 }
 
 /// A console that shows `summary` as just read.
-pub fn model(summary: Summary, width: u16, height: u16) -> Model {
+pub(crate) fn model(summary: Summary, width: u16, height: u16) -> Model {
     let mut model = empty(width, height);
     let reading = Reading {
         as_of: summary.as_of,
@@ -272,7 +272,7 @@ pub fn model(summary: Summary, width: u16, height: u16) -> Model {
 }
 
 /// A console that has just been opened.
-pub fn empty(width: u16, height: u16) -> Model {
+pub(crate) fn empty(width: u16, height: u16) -> Model {
     let none: [(&str, [&str; 0]); 0] = [];
     let fixed = Fixed {
         ledger: SafeText::new("prod-eu"),
@@ -284,20 +284,20 @@ pub fn empty(width: u16, height: u16) -> Model {
 }
 
 /// The frame of a model.
-pub fn frame(model: &Model, colours: Colours) -> Buffer {
-    let theme = Theme::built_in(Background::Dark, colours).unwrap();
+pub(crate) fn frame(model: &Model, colours: Colours) -> Buffer {
+    let theme = Theme::built_in(Look::Standard, Background::Dark, colours).unwrap();
     let mut frame = Buffer::empty(model.size);
     screen::draw(model, &theme, &mut frame);
     frame
 }
 
 /// The frame as text, a line a row.
-pub fn drawn(model: &Model) -> String {
+pub(crate) fn drawn(model: &Model) -> String {
     lines(&frame(model, Colours::None)).join("\n")
 }
 
 /// The rows of a frame.
-pub fn lines(frame: &Buffer) -> Vec<String> {
+pub(crate) fn lines(frame: &Buffer) -> Vec<String> {
     let width = usize::from(frame.area.width);
     frame
         .content()
@@ -317,7 +317,7 @@ pub fn lines(frame: &Buffer) -> Vec<String> {
 }
 
 /// A key press.
-pub fn key(text: &str) -> crossterm::event::KeyEvent {
+pub(crate) fn key(text: &str) -> crossterm::event::KeyEvent {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     let (code, modifiers) = match text {
         "enter" => (KeyCode::Enter, KeyModifiers::NONE),

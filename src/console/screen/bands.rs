@@ -13,27 +13,27 @@ pub(super) struct Band {
     pub most: u16,
 }
 
-/// Shares `area` out from top to bottom. Bands are dropped from the last to the first until the rest have
-/// their least; then each is brought to its good height in order, then to its most. What is still left
+/// Shares `area` out from top to bottom. Bands are dropped from the last to the second until the rest have
+/// their least, the first one takes what there is; then each is brought to its good height in order, then to its most. What is still left
 /// goes to the last, so that the frame is full.
 pub(super) fn share(area: Rect, bands: &[Band]) -> Vec<Rect> {
     let mut heights: Vec<u16> = bands.iter().map(|band| band.least).collect();
-    while heights
-        .iter()
-        .fold(0, |sum: u16, height| sum.saturating_add(*height))
-        > area.height
-    {
-        if heights.pop().is_none() {
-            break;
-        }
+    let total = |heights: &[u16]| {
+        heights
+            .iter()
+            .fold(0, |sum: u16, each| sum.saturating_add(*each))
+    };
+    while heights.len() > 1 && total(&heights) > area.height {
+        heights.pop();
     }
-    let used = heights
-        .iter()
-        .fold(0, |sum: u16, height| sum.saturating_add(*height));
+    if let [only] = heights.as_mut_slice() {
+        *only = (*only).min(area.height);
+    }
+    let used = total(&heights);
     let mut spare = area.height.saturating_sub(used);
     for wanted in [good, most] {
         for (height, band) in heights.iter_mut().zip(bands) {
-            let more = wanted(band).saturating_sub(*height).min(spare);
+            let more = wanted(*band).saturating_sub(*height).min(spare);
             *height = height.saturating_add(more);
             spare = spare.saturating_sub(more);
         }
@@ -52,11 +52,11 @@ pub(super) fn share(area: Rect, bands: &[Band]) -> Vec<Rect> {
         .collect()
 }
 
-const fn good(band: &Band) -> u16 {
+const fn good(band: Band) -> u16 {
     band.good
 }
 
-const fn most(band: &Band) -> u16 {
+const fn most(band: Band) -> u16 {
     band.most
 }
 
@@ -112,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn bands_are_dropped_from_the_last_to_the_first() {
-        assert_eq!(heights(3), Vec::<u16>::new());
+    fn bands_are_dropped_from_the_last_to_the_second() {
+        assert_eq!(heights(3), [3]);
         assert_eq!(heights(8), [8]);
         assert_eq!(heights(12), [7, 5]);
         assert_eq!(heights(13), [4, 5, 4]);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn bands_fill_their_area_exactly() {
-        for height in 4..200 {
+        for height in 0..200 {
             assert_eq!(heights(height).iter().sum::<u16>(), height);
         }
         let panes = side_by_side(Rect::new(0, 0, 101, 5), [3, 2, 2]);

@@ -12,7 +12,7 @@ use crate::console::widget::canvas::{Piece, Spot};
 use crate::console::widget::{Canvas, bar, histogram, pane};
 use crate::ledger::num;
 
-use super::retries::draw_failure;
+use super::retries::draw_reason;
 use super::scope::Scope;
 
 /// Columns of a count.
@@ -70,15 +70,8 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
         let Some(spot) = Spot::row(inner, num::columns(row).saturating_add(2)) else {
             break;
         };
-        let label = spot.columns.saturating_mul(3) / 5;
-        draw_failure(canvas, spot.first(label), failure);
-        let rest = spot.after(label + 1);
-        canvas.right(
-            rest.first(COUNT - 1),
-            Role::Text,
-            &format::count_within(*count, COUNT - 1),
-        );
-        let bar_at = rest.after(COUNT);
+        let counted = format::count_within(*count, COUNT - 1);
+        let bar_at = draw_reason(canvas, spot, failure, &counted);
         canvas.text(
             bar_at,
             Role::Graph,
@@ -110,16 +103,16 @@ fn draw_kind(
     let bound = &scope.limits.oldest_dead_letter;
     let level = age_level(Some(age), bound);
     let oldest = format!("{} {}", coarse(age), level_mark(level));
-    let mut pieces: Vec<Piece<'_>> = vec![
+    // Limits differ from queue to queue; over all of them there is no one limit to name.
+    let limit = match scope.queue {
+        Some(_) => format!(" (limit {})", exact(bound.warning)),
+        None => String::new(),
+    };
+    let age: [Piece<'_>; 2] = [
         (Role::Muted, "  oldest "),
         (level_role(level, Role::Text), oldest.trim_end()),
     ];
-    // Limits differ from queue to queue; over all of them there is no one limit to name.
-    let limit = format!(" (limit {})", exact(bound.warning));
-    if scope.queue.is_some() {
-        pieces.push((Role::Muted, &limit));
-    }
-    canvas.pieces(rest.after(COUNT - 1), &pieces);
+    canvas.groups(rest.after(COUNT - 1), &[&age, &[(Role::Muted, &limit)]]);
 }
 
 /// The age spread of both kinds, at the right of the first line where there is room.

@@ -3,9 +3,11 @@
 use ratatui::layout::Rect;
 
 use crate::board::format::{latency, rate};
+use crate::board::summary::Percentiles;
 use crate::console::format;
+use crate::console::text;
 use crate::console::theme::Role;
-use crate::console::widget::canvas::Spot;
+use crate::console::widget::canvas::{Piece, Spot};
 use crate::console::widget::facts::{self, Fact};
 use crate::console::widget::{Canvas, pane};
 
@@ -35,37 +37,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
         Fact::new("in/s", rate(scope.numbers.in_per_s), Role::Text),
         Fact::new("out/s", rate(scope.numbers.out_per_s), Role::Text),
     ];
-    let times = flow.time_to_terminal.map(|times| {
-        [("p50", times.p50), ("p95", times.p95), ("p99", times.p99)]
-            .map(|(name, time)| (name, latency(time)))
-    });
     // The line of times comes first: it is the one that users of the queue feel.
     if let Some(spot) = Spot::row(inner, 0) {
-        match &times {
-            Some([p50, p95, p99]) => {
-                canvas.pieces(
-                    spot,
-                    &[
-                        (Role::Muted, "first attempt to end  "),
-                        (Role::Muted, p50.0),
-                        (Role::Text, &format!(" {}  ", p50.1)),
-                        (Role::Muted, p95.0),
-                        (Role::Text, &format!(" {}  ", p95.1)),
-                        (Role::Muted, p99.0),
-                        (Role::Text, &format!(" {}", p99.1)),
-                    ],
-                );
-            }
-            None => {
-                canvas.pieces(
-                    spot,
-                    &[
-                        (Role::Muted, "first attempt to end  "),
-                        (Role::Muted, format::NOTHING),
-                    ],
-                );
-            }
-        }
+        draw_times(canvas, spot, flow.time_to_terminal);
     }
     let rest = Rect {
         y: inner.y.saturating_add(1),
@@ -73,4 +47,33 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
         ..inner
     };
     facts::draw(canvas, rest, &facts);
+}
+
+/// Time from the first attempt to the end, with the longest label that leaves room for the numbers.
+fn draw_times(canvas: &mut Canvas<'_>, spot: Spot, times: Option<Percentiles>) {
+    const LABELS: [&str; 3] = ["first attempt to end  ", "to end  ", ""];
+    let said = times.map(|times| {
+        [
+            ("p50 ", times.p50),
+            ("  p95 ", times.p95),
+            ("  p99 ", times.p99),
+        ]
+        .map(|(name, time)| (name, latency(time)))
+    });
+    let said = said.iter().flatten();
+    let needed = said.clone().fold(0, |sum: u16, (name, time)| {
+        sum.saturating_add(text::columns(name))
+            .saturating_add(text::columns(time))
+    });
+    let fits = |label: &&&str| text::columns(label).saturating_add(needed) <= spot.columns;
+    let label = LABELS.iter().find(fits).copied().unwrap_or_default();
+    let mut pieces: Vec<Piece<'_>> = vec![(Role::Muted, label)];
+    if times.is_none() {
+        pieces.push((Role::Muted, format::NOTHING));
+    }
+    for (name, time) in said {
+        pieces.push((Role::Muted, name));
+        pieces.push((Role::Text, time));
+    }
+    canvas.pieces(spot, &pieces);
 }

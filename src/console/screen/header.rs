@@ -19,7 +19,7 @@ const GAP: u16 = 2;
 /// The word for a console that cannot write.
 const READ_ONLY: &str = "READ-ONLY";
 /// The least that is kept of the ledger's name.
-const NAME_MIN: u16 = 4;
+const NAME_MIN: u16 = 8;
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {

@@ -1,7 +1,7 @@
 //! The panes below the first: the same for the overview and for one queue.
 //!
 //! Where the terminal is small, bands of panes are dropped from the bottom: latest events first, then
-//! leases and flow, then retries and dead letters, and at last the first band. The header and the first
+//! leases and flow, then retries and dead letters. The first band shrinks at last; the header and the first
 //! sentence stay longest.
 
 use ratatui::layout::Rect;

@@ -12,9 +12,9 @@ use super::panes::TWO_FROM;
 use super::scope::Scope;
 use super::{ages, headline, panes, states, take_top};
 
-/// The first band: the eight buckets of age and a border, or the numbers alone.
+/// The first band: the eight buckets of age and a border.
 const BAND: Band = Band {
-    least: 5,
+    least: 10,
     good: 10,
     most: 10,
 };

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::console::columns::{self, Column, Placed, Row, Side};
 use crate::console::model::{Filter, Model, OverviewState};
+use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::canvas::{Piece, Spot};
 use crate::console::widget::{Canvas, pane};
@@ -35,10 +36,13 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &O
         title.push((Role::Accent, &filter));
     }
     let inner = pane::draw(canvas, area, &title);
+    let longest = rows.iter().fold(0, |most: u16, row| {
+        most.max(text::columns(row.queue.as_str()))
+    });
     let Some(heading) = Spot::row(inner, 0) else {
         return;
     };
-    let placed = columns::place(inner.width.saturating_sub(MARK));
+    let placed = columns::place(inner.width.saturating_sub(MARK), longest);
     draw_heading(canvas, heading.after(MARK), &placed, state);
     let body = Rect {
         y: inner.y.saturating_add(1),

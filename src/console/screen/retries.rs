@@ -21,8 +21,13 @@ const NEXT: u16 = 9;
 /// Widths from which they are shown.
 const CHANGE_FROM: u16 = 44;
 const NEXT_FROM: u16 = 54;
-/// The widest that a reason with its class gets.
+/// The widest that a reason with its class gets, and the least that is left for the bar.
 const REASON_MAX: u16 = 32;
+const BAR_MIN: u16 = 6;
+/// Columns of a class, where a reason fits beside it.
+const CLASS: u16 = 10;
+/// The width from which the title is written in full.
+const LONG_TITLE_FROM: u16 = 44;
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>) {
@@ -33,8 +38,13 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
     } else {
         format!(" · {} waiting", count(waiting))
     };
+    let name = if area.width < LONG_TITLE_FROM {
+        "Retries"
+    } else {
+        "Retries by reason"
+    };
     let title = [
-        (Role::Title, "Retries by reason"),
+        (Role::Title, name),
         (Role::Muted, &window),
         (Role::Muted, &waiting),
     ];
@@ -79,15 +89,8 @@ fn draw_row(
         );
         rest = rest.first(rest.columns.saturating_sub(CHANGE + 1));
     }
-    let label = REASON_MAX.min(rest.columns.saturating_mul(3) / 5);
-    draw_failure(canvas, rest.first(label), &retry.failure);
-    let rest = rest.after(label + 1);
-    canvas.right(
-        rest.first(COUNT.saturating_sub(1)),
-        Role::Text,
-        &scope.counted(retry.count),
-    );
-    let bar_at = rest.after(COUNT);
+    let counted = scope.counted(retry.count);
+    let bar_at = draw_reason(canvas, rest, &retry.failure, &counted);
     canvas.text(
         bar_at,
         Role::Graph,
@@ -103,19 +106,28 @@ fn next_due(retry: &RetrySummary) -> String {
     }
 }
 
-/// Draws a class and a reason; the reason matters more and is kept where only one fits.
-pub(super) fn draw_failure(canvas: &mut Canvas<'_>, at: Spot, failure: &FailureKey) {
+/// Draws a class, a reason and how many; returns what is left for a bar. The reason matters more than the
+/// class and is kept where only one fits.
+pub(super) fn draw_reason(
+    canvas: &mut Canvas<'_>,
+    at: Spot,
+    failure: &FailureKey,
+    counted: &str,
+) -> Spot {
+    let label = REASON_MAX.min(at.columns.saturating_sub(COUNT + BAR_MIN));
     let reason = failure
         .reason
         .as_ref()
         .map_or("no reason", |reason| reason.as_str());
-    let class = failure
-        .class
-        .map(|class| format!("{} ", class.name()))
-        .unwrap_or_default();
-    if text::columns(&class).saturating_add(text::columns(reason)) <= at.columns {
-        canvas.pieces(at, &[(Role::Muted, &class), (Role::Text, reason)]);
+    let spot = at.first(label);
+    if CLASS.saturating_add(text::columns(reason)) <= label {
+        let class = failure.class.map_or(format::NOTHING, |class| class.name());
+        canvas.text(spot, Role::Muted, class);
+        canvas.text(spot.after(CLASS), Role::Text, reason);
     } else {
-        canvas.text(at, Role::Text, reason);
+        canvas.text(spot, Role::Text, reason);
     }
+    let rest = at.after(label);
+    canvas.right(rest.first(COUNT - 1), Role::Text, counted);
+    rest.after(COUNT)
 }

@@ -7,7 +7,7 @@ use crate::board::summary::Drain;
 use crate::console::columns::{age_level, level_mark, level_role};
 use crate::console::format;
 use crate::console::theme::Role;
-use crate::console::widget::canvas::Spot;
+use crate::console::widget::canvas::{Piece, Spot};
 use crate::console::widget::facts::{self, Fact};
 use crate::console::widget::{Canvas, pane, sparkline};
 
@@ -86,14 +86,13 @@ fn draw_oldest(canvas: &mut Canvas<'_>, spot: Spot, scope: Scope<'_>) {
     let spread = scope.numbers.ready_age.map_or_else(String::new, |ages| {
         format!("  p50 {}  p95 {}", coarse(ages.p50), coarse(ages.p95))
     });
-    canvas.pieces(
+    let oldest: [Piece<'_>; 2] = [
+        (Role::Muted, "oldest ready  "),
+        (level_role(level, Role::Title), oldest.trim_end()),
+    ];
+    canvas.groups(
         spot,
-        &[
-            (Role::Muted, "oldest ready  "),
-            (level_role(level, Role::Title), oldest.trim_end()),
-            (Role::Muted, &limit),
-            (Role::Muted, &spread),
-        ],
+        &[&oldest, &[(Role::Muted, &limit)], &[(Role::Muted, &spread)]],
     );
 }
 

@@ -121,6 +121,21 @@ impl<'a> Canvas<'a> {
         at.columns.saturating_sub(rest.columns)
     }
 
+    /// Writes groups of pieces one after the other; a group that does not fit in full is left out, and so is
+    /// all that follows it. The first is cut instead.
+    pub fn groups(&mut self, at: Spot, groups: &[&[Piece<'_>]]) {
+        let mut rest = at;
+        for (position, group) in groups.iter().enumerate() {
+            let wanted = group.iter().fold(0, |sum: u16, (_, text)| {
+                sum.saturating_add(text::columns(text))
+            });
+            if position > 0 && wanted > rest.columns {
+                return;
+            }
+            rest = rest.after(self.pieces(rest, group));
+        }
+    }
+
     fn put(&mut self, at: Spot, role: Role, text: &str) -> u16 {
         let style = self.theme.style(role);
         let area = self.buffer.area;
@@ -197,12 +212,12 @@ impl<'a> Canvas<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::console::theme::{Background, Depth};
+    use crate::console::theme::{Background, Depth, Look};
 
     fn drawn(width: u16, draw: impl FnOnce(&mut Canvas<'_>, Spot)) -> String {
         let area = Rect::new(0, 0, width, 1);
         let mut buffer = Buffer::empty(area);
-        let theme = Theme::built_in(Background::Dark, Depth::None).unwrap();
+        let theme = Theme::built_in(Look::Standard, Background::Dark, Depth::None).unwrap();
         let spot = Spot::row(area, 0).unwrap();
         draw(&mut Canvas::new(&mut buffer, &theme), spot);
         let mut line = String::new();
