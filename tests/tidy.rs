@@ -200,3 +200,8 @@ fn dependencies_are_locked_to_crates_io() {
 fn sql_files_say_their_purpose_and_cost() {
     holds(text::sql_says_what_it_costs);
 }
+
+#[test]
+fn sqlite_need_not_plan_a_statement_twice() {
+    holds(text::sqlite_limits_are_expressions);
+}

@@ -13,4 +13,4 @@ WHERE id IN (
     AND NOT EXISTS (
       SELECT 1 FROM jobs c WHERE c.parent_key = parent.idempotency_key AND c.required = 1
         AND c.state <> 'succeeded')
-  ORDER BY id LIMIT ?2)
+  ORDER BY id LIMIT ?2 + 0)

@@ -12,6 +12,6 @@ UPDATE jobs SET
     + max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), updated_at)
 WHERE id IN (
   SELECT id FROM jobs WHERE state = 'ready' AND queue = ?1 AND tenant = ?2
-  ORDER BY state_since, id LIMIT ?3)
+  ORDER BY state_since, id LIMIT ?3 + 0)
 RETURNING id, fence, version, attempt, redrives, queue, kind, tenant, idempotency_key, payload,
   schema_version, state_since, lease_expires_at, first_attempt_at, policy, policy_version

@@ -23,4 +23,4 @@ lane(queue, tenant) AS (
      WHERE j.state = 'ready' AND j.queue = lane.queue AND j.tenant > lane.tenant)
   FROM lane WHERE lane.tenant IS NOT NULL
 )
-SELECT queue, tenant FROM lane WHERE tenant IS NOT NULL LIMIT ?2
+SELECT queue, tenant FROM lane WHERE tenant IS NOT NULL LIMIT ?2 + 0

@@ -17,7 +17,7 @@ FROM (
     FROM jobs
     WHERE state = 'running'
       AND lease_expires_at <= CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)
-    ORDER BY lease_expires_at, id LIMIT ?2
+    ORDER BY lease_expires_at, id LIMIT ?2 + 0
   ) e
   CROSS JOIN policies p ON p.name = e.policy AND p.version = e.policy_version
 ) s
