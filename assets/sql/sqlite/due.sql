@@ -7,6 +7,6 @@ UPDATE jobs SET
   state_since = max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), updated_at)
 WHERE id IN (
   SELECT id FROM jobs
-  WHERE state IN ('pending', 'retry_wait') AND awaits_children = 0
+  WHERE (state = 'retry_wait' OR state = 'pending' AND awaits_children = 0)
     AND available_at <= CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)
   ORDER BY available_at, id LIMIT ?2 + 0)

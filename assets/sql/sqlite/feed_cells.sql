@@ -8,7 +8,7 @@ UNION ALL
 SELECT queue, state, state_since / 1000,
   CASE state WHEN 'retry_wait' THEN error_class END, CASE state WHEN 'retry_wait' THEN reason END,
   available_at / 1000, NULL, NULL, count(*)
-FROM jobs WHERE state IN ('pending', 'retry_wait') AND awaits_children = 0
+FROM jobs WHERE state = 'retry_wait' OR state = 'pending' AND awaits_children = 0
 GROUP BY 1, 2, 3, 4, 5, 6
 UNION ALL
 SELECT queue, 'pending', state_since / 1000, NULL, NULL, available_at / 1000, NULL, NULL, count(*)

@@ -3,7 +3,7 @@
 SELECT
   EXISTS (
     SELECT 1 FROM jobs
-    WHERE state IN ('pending', 'retry_wait') AND awaits_children = 0
+    WHERE (state = 'retry_wait' OR state = 'pending' AND awaits_children = 0)
       AND available_at <= CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER))
     AS due,
   EXISTS (
