@@ -87,12 +87,24 @@ impl Demo {
     /// # Errors
     /// Where the script cannot be played, or the ledger does not take the policies.
     pub async fn start(store: Arc<dyn Store>, options: DemoOptions) -> Result<Self, DemoError> {
+        Self::play(store, Scenario::built_in()?, options).await
+    }
+
+    /// As [`Demo::start`], by another script.
+    ///
+    /// # Errors
+    /// Where the script cannot be played, or the ledger does not take the policies.
+    pub async fn play(
+        store: Arc<dyn Store>,
+        scenario: Scenario,
+        options: DemoOptions,
+    ) -> Result<Self, DemoError> {
         let tag = match options.ledger {
             LedgerUse::Private => String::new(),
             LedgerUse::Shared => format!("{:x}", options.start.second()),
         };
         let run = Arc::new(Run {
-            scenario: Scenario::built_in()?,
+            scenario,
             seed: options.seed,
             start: options.start,
             tag,

@@ -11,5 +11,3 @@ mod files;
 mod ledger;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
-#[path = "sqlite/store.rs"]
-mod store;

@@ -17,8 +17,8 @@ mod report;
 
 /// How often the feed is read.
 const READ_EVERY: Duration = Duration::from_secs(1);
-/// After how many readings a line is written.
-const READS_A_LINE: u32 = 5;
+/// How often a line is written, in seconds.
+const LINE_EVERY_S: u64 = 5;
 
 /// How long a demo without a screen runs, and what for.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Watch {
             }
         };
         tokio::pin!(over);
-        let (mut told, mut reads) = (Duration::ZERO, 0_u32);
+        let mut told = Duration::ZERO;
         loop {
             tokio::select! {
                 () = options.stop.cancelled() => return Ok(()),
@@ -117,13 +117,12 @@ impl Watch {
             for sentence in demo.news(told, now) {
                 report::news(out, now, sentence)?;
             }
-            told = now;
             let as_of = self.read().await?;
-            if reads % READS_A_LINE == 0 {
+            if now.as_secs() / LINE_EVERY_S > told.as_secs() / LINE_EVERY_S {
                 let summary = self.board.summary(as_of, &mut self.judge);
                 report::progress(out, now, &summary)?;
             }
-            reads = reads.wrapping_add(1);
+            told = now;
         }
     }
 

@@ -1,0 +1,145 @@
+//! Many workers at once, in tasks and in processes: nothing twice, nothing lost, nobody starved.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ledgertop::ledger::job::NewJob;
+use ledgertop::ledger::state::State;
+use ledgertop::worker::WorkerOptions;
+
+use crate::bench::{
+    count_events, done, enqueue, handlers, options, start, until, until_all, until_state,
+};
+use crate::ledger::{Ledger, job};
+use crate::process::Process;
+
+fn jobs(count: usize) -> Vec<NewJob> {
+    (0..count)
+        .map(|number| job(&format!("image_{number}")))
+        .collect()
+}
+
+/// How often each effect was noted.
+fn effects(file: &Path) -> BTreeMap<String, u32> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut counts = BTreeMap::new();
+    for key in text.lines() {
+        *counts.entry(key.to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+pub(crate) async fn workers_in_tasks_share_one_ledger_without_doubling(ledger: &Ledger) {
+    let store = ledger.store().await;
+    let ids = enqueue(store.as_ref(), &jobs(400)).await;
+    let runs: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
+    let mut workers = Vec::new();
+    for number in 0..4 {
+        let counted = Arc::clone(&runs);
+        let handlers = handlers(move |job| {
+            let counted = Arc::clone(&counted);
+            async move {
+                let mut runs = counted.lock().expect("no holder panics");
+                *runs.entry(job.idempotency_key.clone()).or_default() += 1;
+                done("out")
+            }
+        });
+        let options = WorkerOptions {
+            lease: Duration::from_secs(30),
+            ..options(&format!("w{number}"))
+        };
+        workers.push(start(ledger.store().await, handlers, options));
+    }
+    until_all(store.as_ref(), &ids, State::Succeeded).await;
+    let mut succeeded = 0;
+    for worker in workers {
+        let tally = worker.stop().await;
+        succeeded += tally.succeeded;
+        assert_eq!((tally.stale, tally.refused), (0, 0));
+    }
+    let runs = runs.lock().expect("no holder panics").clone();
+    assert_eq!((runs.len(), succeeded), (400, 400));
+    assert!(runs.values().all(|count| *count == 1), "{runs:?}");
+    assert_eq!(count_events(ledger, "claim").await, 400);
+}
+
+pub(crate) async fn workers_in_processes_share_one_ledger_without_doubling(ledger: &Ledger) {
+    let store = ledger.store().await;
+    let ids = enqueue(store.as_ref(), &jobs(200)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("effects");
+    let work = Duration::from_millis(5);
+    let processes: Vec<Process> = (0..3)
+        .map(|number| {
+            Process::start(
+                &ledger.url().to_string(),
+                &format!("p{number}"),
+                &file,
+                work,
+            )
+        })
+        .collect();
+    until_all(store.as_ref(), &ids, State::Succeeded).await;
+    drop(processes);
+    let effects = effects(&file);
+    assert_eq!(effects.len(), 200);
+    assert!(effects.values().all(|count| *count == 1), "{effects:?}");
+    assert_eq!(count_events(ledger, "lease_expire").await, 0);
+}
+
+pub(crate) async fn jobs_of_a_killed_process_are_taken_over(ledger: &Ledger) {
+    let store = ledger.store().await;
+    let ids = enqueue(store.as_ref(), &jobs(30)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("effects");
+    // It holds five jobs for ten seconds each, so it is killed with all of them in hand.
+    let slow = Duration::from_secs(10);
+    let mut killed = Process::start(&ledger.url().to_string(), "killed", &file, slow);
+    for id in &ids[..5] {
+        until_state(store.as_ref(), *id, State::Running).await;
+    }
+    killed.kill();
+    let work = Duration::from_millis(5);
+    let _next = Process::start(&ledger.url().to_string(), "next", &file, work);
+    until_all(store.as_ref(), &ids, State::Succeeded).await;
+    assert_eq!(effects(&file).len(), 30);
+    assert_eq!(count_events(ledger, "lease_expire").await, 5);
+    assert_eq!(count_events(ledger, "succeed").await, 30);
+}
+
+pub(crate) async fn a_tenant_with_many_jobs_keeps_no_other_waiting(ledger: &Ledger) {
+    let store = ledger.store().await;
+    let of = |tenant: &str, count| {
+        let tenant = tenant.to_owned();
+        (0..count).map(move |number| NewJob {
+            tenant: tenant.clone(),
+            ..job(&format!("{tenant}_{number}"))
+        })
+    };
+    let jobs: Vec<NewJob> = of("big", 300).chain(of("small", 10)).collect();
+    enqueue(store.as_ref(), &jobs).await;
+    let order: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&order);
+    let handlers = handlers(move |job| {
+        let noted = Arc::clone(&noted);
+        async move {
+            noted.lock().expect("no holder panics").push(job.tenant);
+            done("out")
+        }
+    });
+    let options = WorkerOptions {
+        concurrency: 4,
+        ..options("w1")
+    };
+    let worker = start(Arc::clone(&store), handlers, options);
+    until("all are done", || {
+        order.lock().expect("no holder panics").len() == 310
+    })
+    .await;
+    worker.stop().await;
+    let order = order.lock().expect("no holder panics").clone();
+    let last_small = order.iter().rposition(|tenant| tenant == "small");
+    assert!(last_small.is_some_and(|at| at < 40), "{last_small:?}");
+}
