@@ -143,8 +143,8 @@ pub(crate) fn sql_says_what_it_costs(file: &File) -> Vec<Finding> {
 }
 
 /// SQLite plans a statement anew, its triggers included, whenever a parameter is bound that stands
-/// alone behind LIMIT (3.51: sqlite3ExprIsInteger looks at its value): 0.4 ms for each claim, against
-/// 0.5 ms for all the rest of it.
+/// alone behind LIMIT (3.51: sqlite3ExprIsInteger looks at its value): 0.4 ms for each claim,
+/// against 0.5 ms for all the rest of it.
 pub(crate) fn sqlite_limits_are_expressions(file: &File) -> Vec<Finding> {
     if !file.is("sql") || file.path.contains("/postgres/") {
         return Vec::new();
