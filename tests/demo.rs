@@ -6,6 +6,7 @@
 #![expect(clippy::expect_used, reason = "a case that cannot go on fails")]
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ledgertop::board::limits::{Bound, Limits, QueueLimits};
@@ -15,7 +16,7 @@ use ledgertop::demo::headless::{HeadlessOptions, run_headless};
 use ledgertop::demo::scenario::{BUILT_IN, Scenario};
 use ledgertop::demo::{Demo, DemoOptions, LedgerUse};
 use ledgertop::ledger::feed::Cell;
-use ledgertop::store::Feed;
+use ledgertop::store::{Feed, Store};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,11 @@ mod postgres_database;
 mod sqlite_database;
 
 use ledger::Ledger;
+
+/// A store on the ledger, as another process would have.
+async fn store(ledger: &Ledger) -> Arc<dyn Store> {
+    ledger.url().store().await.expect("a store")
+}
 
 /// The script with its incident pressed into the first seconds. Leases still last six, so that the
 /// crash and the cut still take that long to be seen.
@@ -123,7 +129,7 @@ async fn the_incident_unfolds_and_mends(ledger: &Ledger) {
         start,
         ledger: LedgerUse::Private,
     };
-    let demo = Demo::play(ledger.store().await, pressed(), options)
+    let demo = Demo::play(store(ledger).await, pressed(), options)
         .await
         .expect("a demo");
     watch.read_for(Duration::from_secs(11)).await;
@@ -179,7 +185,7 @@ async fn without_a_screen_it_tells_the_ledgers_own_numbers(ledger: &Ledger) {
         lasts: Some(Duration::from_secs(6)),
         stop: CancellationToken::new(),
     };
-    run_headless(ledger.store().await, ledger.feed(), options, &mut out)
+    run_headless(store(ledger).await, ledger.feed(), options, &mut out)
         .await
         .expect("a run");
     let text = String::from_utf8(out).expect("text");
@@ -214,7 +220,7 @@ async fn the_same_seed_enqueues_the_same_jobs(one: &Ledger, two: &Ledger) {
             start,
             ledger: LedgerUse::Private,
         };
-        let demo = Demo::start(ledger.store().await, options)
+        let demo = Demo::start(store(ledger).await, options)
             .await
             .expect("a demo");
         sleep(Duration::from_secs(3)).await;

@@ -14,13 +14,13 @@ use ledgertop::worker::HandlerError;
 use uuid::Uuid;
 
 use crate::bench::{
-    Housekeeper, done, enqueue, enqueue_under, events, handlers, options, policy, row, start,
-    until_state,
+    Housekeeper, done, enqueue, enqueue_under, events, handlers, job, open, options, policy, row,
+    start, until_state,
 };
-use crate::ledger::{Ledger, job};
+use crate::ledger::Ledger;
 
 pub(crate) async fn a_job_is_run_once_and_settled_with_its_output(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let handlers = handlers(|job| async move { done(&format!("out/{}", job.idempotency_key)) });
     let worker = start(Arc::clone(&store), handlers, options("w1"));
@@ -32,7 +32,7 @@ pub(crate) async fn a_job_is_run_once_and_settled_with_its_output(ledger: &Ledge
 }
 
 pub(crate) async fn a_budget_of_three_attempts_ends_dead_after_exactly_three(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "three", |_| {}).await;
     let id = enqueue_under(store.as_ref(), "image_1", "three").await;
     let runs = Arc::new(AtomicU32::new(0));
@@ -56,7 +56,7 @@ pub(crate) async fn a_budget_of_three_attempts_ends_dead_after_exactly_three(led
 }
 
 pub(crate) async fn retry_after_is_a_floor_under_the_wait(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "short", |_| {}).await;
     policy(store.as_ref(), "clipped", |policy| {
         policy.retry_after_cap = Duration::from_secs(30);
@@ -79,7 +79,7 @@ pub(crate) async fn retry_after_is_a_floor_under_the_wait(ledger: &Ledger) {
 }
 
 pub(crate) async fn a_permanent_failure_is_quarantined_with_its_first_attempt(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let handlers = handlers(|_| async {
         Err(HandlerError::known(
@@ -98,7 +98,7 @@ pub(crate) async fn a_permanent_failure_is_quarantined_with_its_first_attempt(le
 pub(crate) async fn an_unknown_failure_is_held_until_its_lease_ends_where_the_policy_says_so(
     ledger: &Ledger,
 ) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "held", |policy| {
         policy.on_unknown = OnUnknown::Hold;
     })
@@ -125,7 +125,7 @@ pub(crate) async fn an_unknown_failure_is_held_until_its_lease_ends_where_the_po
 }
 
 pub(crate) async fn panics_and_timeouts_are_typed_and_harm_no_other_job(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let ids = enqueue(
         store.as_ref(),
         &[job("panics"), job("hangs"), job("works"), job("nul")],
@@ -158,7 +158,7 @@ pub(crate) async fn panics_and_timeouts_are_typed_and_harm_no_other_job(ledger: 
 }
 
 pub(crate) async fn a_parent_that_failed_is_retried_like_any_other_job(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "default", |_| {}).await;
     let parent = NewJob {
         awaits_children: true,
@@ -180,7 +180,7 @@ pub(crate) async fn a_parent_that_failed_is_retried_like_any_other_job(ledger: &
 }
 
 pub(crate) async fn a_parent_waits_for_its_required_children_and_for_no_other(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let child = |key: &str, required| NewJob {
         parent: Some(ParentLink {
             key: "digest".to_owned(),

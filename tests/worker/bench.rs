@@ -132,9 +132,23 @@ pub(crate) fn done(output: &str) -> Result<Done, HandlerError> {
     })
 }
 
+/// A store on the ledger, as another process would have.
+pub(crate) async fn open(ledger: &Ledger) -> Arc<dyn Store> {
+    let opened = ledger.url().store().await;
+    opened.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A job with a key of its own in the queue `thumbnails`.
+pub(crate) fn job(key: &str) -> NewJob {
+    NewJob::new(Uuid::now_v7(), "thumbnails", "render", key)
+}
+
 /// Enqueues jobs and returns their ids.
 pub(crate) async fn enqueue(store: &dyn Store, jobs: &[NewJob]) -> Vec<Uuid> {
-    let by = crate::ledger::producer();
+    let by = Actor {
+        kind: ActorKind::Producer,
+        name: "a producer".to_owned(),
+    };
     let enqueued = store
         .enqueue(jobs, &by)
         .await
@@ -149,7 +163,7 @@ pub(crate) async fn enqueue(store: &dyn Store, jobs: &[NewJob]) -> Vec<Uuid> {
 pub(crate) async fn enqueue_under(store: &dyn Store, key: &str, policy: &str) -> Uuid {
     let job = NewJob {
         policy: policy.to_owned(),
-        ..crate::ledger::job(key)
+        ..job(key)
     };
     enqueue(store, &[job]).await.remove(0)
 }

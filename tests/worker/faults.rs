@@ -15,17 +15,17 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::bench::{
-    Housekeeper, count_events, done, enqueue, handlers, options, policy, row, start, until_all,
-    until_state,
+    Housekeeper, count_events, done, enqueue, handlers, job, open, options, policy, row, start,
+    until_all, until_state,
 };
 use crate::faulty::{Faulty, Way};
-use crate::ledger::{Ledger, job};
+use crate::ledger::Ledger;
 
 /// How often each key was run.
 type Runs = Arc<Mutex<HashMap<String, u32>>>;
 
 pub(crate) async fn lost_answers_are_never_counted_as_failures(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "patient", |policy| policy.max_attempts = 50).await;
     let jobs: Vec<NewJob> = (0..40)
         .map(|number| NewJob {
@@ -50,7 +50,7 @@ pub(crate) async fn lost_answers_are_never_counted_as_failures(ledger: &Ledger) 
         }
     });
     let _housekeeper = Housekeeper::start(Arc::clone(&store));
-    let lossy = Arc::new(Faulty::new(ledger.store().await));
+    let lossy = Arc::new(Faulty::new(open(ledger).await));
     lossy.set(Way::LosesAnswers);
     let options = WorkerOptions {
         concurrency: 4,
@@ -72,7 +72,7 @@ pub(crate) async fn lost_answers_are_never_counted_as_failures(ledger: &Ledger) 
 }
 
 pub(crate) async fn results_wait_for_a_ledger_that_is_away(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let _housekeeper = Housekeeper::start(Arc::clone(&store));
     let finish = Arc::new(Notify::new());
@@ -84,7 +84,7 @@ pub(crate) async fn results_wait_for_a_ledger_that_is_away(ledger: &Ledger) {
             done("kept")
         }
     });
-    let far = Arc::new(Faulty::new(ledger.store().await));
+    let far = Arc::new(Faulty::new(open(ledger).await));
     let options = WorkerOptions {
         lease: Duration::from_secs(20),
         ..options("w1")
@@ -103,7 +103,7 @@ pub(crate) async fn results_wait_for_a_ledger_that_is_away(ledger: &Ledger) {
 }
 
 pub(crate) async fn a_settlement_that_is_refused_holds_up_no_other(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let jobs: Vec<NewJob> = (0..8).map(|n| job(&format!("image_{n}"))).collect();
     let ids = enqueue(store.as_ref(), &jobs).await;
     // Somebody takes one job away under the worker, by the rules: its settlement is stale, the
@@ -147,7 +147,7 @@ pub(crate) async fn a_settlement_that_is_refused_holds_up_no_other(ledger: &Ledg
 }
 
 pub(crate) async fn two_housekeepers_move_each_job_once(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     policy(store.as_ref(), "short", |_| {}).await;
     let jobs: Vec<NewJob> = (0..60)
         .map(|number| NewJob {
@@ -156,8 +156,8 @@ pub(crate) async fn two_housekeepers_move_each_job_once(ledger: &Ledger) {
         })
         .collect();
     let ids = enqueue(store.as_ref(), &jobs).await;
-    let _one = Housekeeper::start(ledger.store().await);
-    let _two = Housekeeper::start(ledger.store().await);
+    let _one = Housekeeper::start(open(ledger).await);
+    let _two = Housekeeper::start(open(ledger).await);
     let handlers = handlers(|job| async move {
         if job.attempt == 1 {
             Err(HandlerError::known("unavailable", "503"))

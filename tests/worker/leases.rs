@@ -15,14 +15,14 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::bench::{
-    Housekeeper, count_events, done, enqueue, events, handlers, options, row, start, until,
-    until_state,
+    Housekeeper, count_events, done, enqueue, events, handlers, job, open, options, row, start,
+    until, until_state,
 };
 use crate::faulty::{Faulty, Way};
-use crate::ledger::{Ledger, job};
+use crate::ledger::Ledger;
 
 pub(crate) async fn a_handler_ten_leases_long_keeps_its_job(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("film_1")]).await[0];
     let runs = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&runs);
@@ -40,7 +40,7 @@ pub(crate) async fn a_handler_ten_leases_long_keeps_its_job(ledger: &Ledger) {
         ..options(name)
     };
     let one = start(Arc::clone(&store), handlers.clone(), option("w1"));
-    let two = start(ledger.store().await, handlers, option("w2"));
+    let two = start(open(ledger).await, handlers, option("w2"));
     until_state(store.as_ref(), id, State::Succeeded).await;
     let (one, two) = (one.stop().await, two.stop().await);
     assert_eq!(runs.load(Ordering::SeqCst), 1);
@@ -51,11 +51,11 @@ pub(crate) async fn a_handler_ten_leases_long_keeps_its_job(ledger: &Ledger) {
 }
 
 pub(crate) async fn a_worker_that_dies_leaves_its_jobs_to_the_next(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let _housekeeper = Housekeeper::start(Arc::clone(&store));
     let never = handlers(|_| std::future::pending());
-    let first = start(ledger.store().await, never, options("dies"));
+    let first = start(open(ledger).await, never, options("dies"));
     until_state(store.as_ref(), id, State::Running).await;
     first.shutdown.at_once.cancel();
     first.ended().await;
@@ -71,11 +71,11 @@ pub(crate) async fn a_worker_that_dies_leaves_its_jobs_to_the_next(ledger: &Ledg
 }
 
 pub(crate) async fn a_late_result_is_refused_and_recorded(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let _housekeeper = Housekeeper::start(Arc::clone(&store));
     // The first worker's way to the ledger is cut while its handler runs; the handler ends well.
-    let far = Arc::new(Faulty::new(ledger.store().await));
+    let far = Arc::new(Faulty::new(open(ledger).await));
     let finish = Arc::new(Notify::new());
     let told = Arc::clone(&finish);
     let slow = handlers(move |_| {
@@ -115,7 +115,7 @@ pub(crate) async fn a_late_result_is_refused_and_recorded(ledger: &Ledger) {
 pub(crate) async fn a_shutdown_finishes_what_it_can_and_gives_back_the_rest_with_its_attempt(
     ledger: &Ledger,
 ) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let ids = enqueue(store.as_ref(), &[job("ends"), job("never ends")]).await;
     let finish = Arc::new(Notify::new());
     let told = Arc::clone(&finish);
@@ -155,7 +155,7 @@ pub(crate) async fn a_revoked_job_stops_its_handler(ledger: &Ledger) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let id = enqueue(store.as_ref(), &[job("image_1")]).await[0];
     let stopped = Arc::new(AtomicU32::new(0));
     let seen = Arc::clone(&stopped);

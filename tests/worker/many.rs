@@ -10,9 +10,9 @@ use ledgertop::ledger::state::State;
 use ledgertop::worker::WorkerOptions;
 
 use crate::bench::{
-    count_events, done, enqueue, handlers, options, start, until, until_all, until_state,
+    count_events, done, enqueue, handlers, job, open, options, start, until, until_all, until_state,
 };
-use crate::ledger::{Ledger, job};
+use crate::ledger::Ledger;
 use crate::process::Process;
 
 fn jobs(count: usize) -> Vec<NewJob> {
@@ -32,7 +32,7 @@ fn effects(file: &Path) -> BTreeMap<String, u32> {
 }
 
 pub(crate) async fn workers_in_tasks_share_one_ledger_without_doubling(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let ids = enqueue(store.as_ref(), &jobs(400)).await;
     let runs: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
     let mut workers = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) async fn workers_in_tasks_share_one_ledger_without_doubling(ledger: &
             lease: Duration::from_secs(30),
             ..options(&format!("w{number}"))
         };
-        workers.push(start(ledger.store().await, handlers, options));
+        workers.push(start(open(ledger).await, handlers, options));
     }
     until_all(store.as_ref(), &ids, State::Succeeded).await;
     let mut succeeded = 0;
@@ -66,7 +66,7 @@ pub(crate) async fn workers_in_tasks_share_one_ledger_without_doubling(ledger: &
 }
 
 pub(crate) async fn workers_in_processes_share_one_ledger_without_doubling(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let ids = enqueue(store.as_ref(), &jobs(200)).await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("effects");
@@ -90,7 +90,7 @@ pub(crate) async fn workers_in_processes_share_one_ledger_without_doubling(ledge
 }
 
 pub(crate) async fn jobs_of_a_killed_process_are_taken_over(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let ids = enqueue(store.as_ref(), &jobs(30)).await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("effects");
@@ -110,7 +110,7 @@ pub(crate) async fn jobs_of_a_killed_process_are_taken_over(ledger: &Ledger) {
 }
 
 pub(crate) async fn a_tenant_with_many_jobs_keeps_no_other_waiting(ledger: &Ledger) {
-    let store = ledger.store().await;
+    let store = open(ledger).await;
     let of = |tenant: &str, count| {
         let tenant = tenant.to_owned();
         (0..count).map(move |number| NewJob {
