@@ -48,6 +48,9 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
+/// Under which heading the help lists the flags of every command.
+const EVERYWHERE: &str = "For every command";
+
 /// Flags for every command: each is over its variable, which is over the config file.
 #[derive(Debug, Args)]
 #[expect(
@@ -56,36 +59,36 @@ pub struct Cli {
 )]
 pub struct Settings {
     /// The config file [env: LEDGERTOP_CONFIG] [default: ~/.config/ledgertop/config.toml]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The ledger: a name from the config, sqlite:PATH or postgres://USER@HOST/DATABASE
     /// [env: LEDGERTOP_LEDGER]
-    #[arg(long, global = true, value_name = "NAME|URL")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME|URL")]
     ledger: Option<String>,
     /// Never open a connection that could write [env: LEDGERTOP_READ_ONLY]
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     read_only: bool,
     /// How often the console reads [env: LEDGERTOP_REFRESH] [default: 1s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = refresh)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION", value_parser = refresh)]
     refresh: Option<Duration>,
     /// Colours: standard, high_contrast or mono [env: LEDGERTOP_THEME]
-    #[arg(long, global = true, value_name = "NAME", value_parser = choice::<Theme>)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME", value_parser = choice::<Theme>)]
     theme: Option<Theme>,
     /// What the terminal's background is like: auto, dark or light [env: LEDGERTOP_BACKGROUND]
-    #[arg(long, global = true, value_name = "NAME", value_parser = choice::<Background>)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME", value_parser = choice::<Background>)]
     background: Option<Background>,
-    /// In which time zone moments are shown: utc, local or a name [env: LEDGERTOP_TIME_ZONE]
-    #[arg(long, global = true, value_name = "ZONE", value_parser = time_zone)]
+    /// In which time zone moments are shown: utc, local, relative or a name [env: LEDGERTOP_TIME_ZONE]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "ZONE", value_parser = time_zone)]
     time_zone: Option<TimeZone>,
     /// No colours [env: NO_COLOR]
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     no_color: bool,
     /// Write a log to this file, made for its owner only [env: LEDGERTOP_LOG]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE")]
     log: Option<PathBuf>,
     /// How much to log: error, warn, info, debug or trace [env: LEDGERTOP_LOG_LEVEL]
     /// [default: info]
-    #[arg(long, global = true, value_name = "LEVEL", value_parser = choice::<log::Level>)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "LEVEL", value_parser = choice::<log::Level>)]
     log_level: Option<log::Level>,
 }
 

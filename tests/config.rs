@@ -96,8 +96,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[console]\ntime_zone = \"Mars/Olympus\"\n",
-        "config.toml:2: 'time_zone' in [console] is 'Mars/Olympus'; allowed: 'utc', 'local' \
-         or a name such as 'Europe/Berlin'",
+        "config.toml:2: 'time_zone' in [console] is 'Mars/Olympus'; allowed: 'utc', 'local', \
+         'relative' or a name such as 'Europe/Berlin'",
     ),
     (
         "[policies.slow]\nmax_attempts = 0\n",

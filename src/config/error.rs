@@ -184,6 +184,18 @@ pub enum Problem {
     },
 }
 
+/// A mistake of `[keys]`, which only the console's keymap can find.
+pub fn in_keys(path: &std::path::Path, line: usize, said: &str) -> ConfigError {
+    let problem = Problem::Contradiction {
+        section: SafeText::new("[keys]"),
+        rule: SafeText::new(said).as_str().to_owned(),
+    };
+    ConfigError::Mistakes {
+        path: path.to_owned(),
+        mistakes: vec![Mistake { line, problem }],
+    }
+}
+
 /// A clause that helps after an unknown name: the nearest of `known`, else all of them.
 pub fn hint(unknown: &str, known: &[&str]) -> String {
     match nearest(unknown, known) {

@@ -90,19 +90,23 @@ pub enum TimeZone {
     Utc,
     /// The time zone of this machine.
     Local,
+    /// None: how long ago.
+    Relative,
     /// A named one.
     Named(chrono_tz::Tz),
 }
 
 impl TimeZone {
     /// What is allowed, as errors say it.
-    pub const ALLOWED: &'static str = "'utc', 'local' or a name such as 'Europe/Berlin'";
+    pub const ALLOWED: &'static str =
+        "'utc', 'local', 'relative' or a name such as 'Europe/Berlin'";
 
     /// The time zone of that name, if there is one.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "utc" => Some(Self::Utc),
             "local" => Some(Self::Local),
+            "relative" => Some(Self::Relative),
             name => name.parse().ok().map(Self::Named),
         }
     }
@@ -112,6 +116,7 @@ impl TimeZone {
         match self {
             Self::Utc => "utc",
             Self::Local => "local",
+            Self::Relative => "relative",
             Self::Named(zone) => zone.name(),
         }
     }
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn time_zones_have_names_of_the_tz_database() {
-        for name in ["utc", "local", "Europe/Berlin", "Asia/Kolkata"] {
+        for name in ["utc", "local", "relative", "Europe/Berlin", "Asia/Kolkata"] {
             assert_eq!(TimeZone::parse(name).map(TimeZone::name), Some(name));
         }
         assert_eq!(TimeZone::parse("Mars/Olympus"), None);
