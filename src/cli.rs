@@ -19,6 +19,7 @@ pub mod init;
 pub mod log;
 pub mod manual;
 pub mod open;
+pub mod policy;
 mod signals;
 pub mod snapshot;
 
@@ -118,6 +119,9 @@ pub enum Command {
     Snapshot(snapshot::SnapshotFlags),
     /// Record one job from flags, or many from NDJSON on standard input
     Enqueue(Box<enqueue::EnqueueFlags>),
+    /// Bring the config's retry rules into the ledger, or list those that are there
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
     /// Print every setting, its value and where it comes from
     Config,
     /// Print completions for a shell
@@ -215,6 +219,7 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             | Command::Init(_)
             | Command::Snapshot(_)
             | Command::Enqueue(_)
+            | Command::Policy(_)
             | Command::Config,
         )
         | None => {}
@@ -243,6 +248,9 @@ fn dispatch(
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
         Some(Command::Enqueue(flags)) => {
             open::block_on(enqueue::run(flags, config, environment, streams))
+        }
+        Some(Command::Policy(command)) => {
+            open::block_on(policy::run(command, config, environment, streams))
         }
         Some(Command::Completions(_) | Command::Man) | None => Ok(()),
     }

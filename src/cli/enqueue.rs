@@ -257,17 +257,6 @@ fn json(text: &str) -> Result<Value, LineProblem> {
 
 /// Under which name events record who enqueued: by flag, environment, or who and where this is.
 fn producer(flag: Option<&str>, environment: &Environment) -> String {
-    if let Some(name) = flag.or_else(|| environment.text(environment::PRODUCER)) {
-        return name.to_owned();
-    }
-    let host = environment.text("HOSTNAME").map(str::to_owned).or_else(|| {
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-    });
-    match (environment.text("USER"), host) {
-        (Some(user), Some(host)) => format!("{user}@{host}"),
-        (Some(name), None) => name.to_owned(),
-        (None, Some(host)) => format!("ledgertop@{host}"),
-        (None, None) => "ledgertop".to_owned(),
-    }
+    let named = flag.or_else(|| environment.text(environment::PRODUCER));
+    named.map_or_else(|| environment.who_and_where(), str::to_owned)
 }

@@ -110,6 +110,20 @@ impl Environment {
         }
     }
 
+    /// Who acts, where nothing else names them: `USER@HOST`, or as much of it as is known.
+    pub fn who_and_where(&self) -> String {
+        let host = self.text("HOSTNAME").map(str::to_owned).or_else(|| {
+            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+            Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+        });
+        match (self.text("USER"), host) {
+            (Some(user), Some(host)) => format!("{user}@{host}"),
+            (Some(name), None) => name.to_owned(),
+            (None, Some(host)) => format!("ledgertop@{host}"),
+            (None, None) => "ledgertop".to_owned(),
+        }
+    }
+
     /// Where the config file is looked for when nothing names one:
     /// `$XDG_CONFIG_HOME/ledgertop/config.toml`, else `~/.config/ledgertop/config.toml`.
     pub fn default_config(&self) -> Option<PathBuf> {
@@ -147,6 +161,13 @@ mod tests {
             Some(PathBuf::from("/h/.config/ledgertop/config.toml"))
         );
         assert_eq!(at(&[]), None);
+    }
+
+    #[test]
+    fn who_acts_is_a_user_at_a_host() {
+        let both = Environment::from_pairs([("USER", "ann"), ("HOSTNAME", "db1")]);
+        assert_eq!(both.who_and_where(), "ann@db1");
+        assert!(!Environment::default().who_and_where().is_empty());
     }
 
     #[test]

@@ -52,17 +52,25 @@ impl Program {
         self.home.path()
     }
 
+    /// The program without arguments, in this home and with these variables.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ledgertop"));
+        command
+            .env_clear()
+            .env("HOME", self.home.path())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.run_with(arguments, b"")
     }
 
     /// Runs it with this on its standard input.
     pub(crate) fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ran {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ledgertop"))
+        let mut child = self
+            .command()
             .args(arguments)
-            .env_clear()
-            .env("HOME", self.home.path())
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
