@@ -12,6 +12,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 pub mod config;
+mod console;
 pub mod demo;
 pub mod enqueue;
 pub mod error;
@@ -70,16 +71,29 @@ pub struct Settings {
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     read_only: bool,
     /// How often the console reads [env: LEDGERTOP_REFRESH] [default: 1s]
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "DURATION", value_parser = refresh)]
+    #[arg(
+        long, global = true, help_heading = EVERYWHERE, value_name = "DURATION",
+        value_parser = refresh
+    )]
     refresh: Option<Duration>,
     /// Colours: standard, high_contrast or mono [env: LEDGERTOP_THEME]
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME", value_parser = choice::<Theme>)]
+    #[arg(
+        long, global = true, help_heading = EVERYWHERE, value_name = "NAME",
+        value_parser = choice::<Theme>
+    )]
     theme: Option<Theme>,
     /// What the terminal's background is like: auto, dark or light [env: LEDGERTOP_BACKGROUND]
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME", value_parser = choice::<Background>)]
+    #[arg(
+        long, global = true, help_heading = EVERYWHERE, value_name = "NAME",
+        value_parser = choice::<Background>
+    )]
     background: Option<Background>,
-    /// In which time zone moments are shown: utc, local, relative or a name [env: LEDGERTOP_TIME_ZONE]
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "ZONE", value_parser = time_zone)]
+    /// In which time zone moments are shown: utc, local, relative or a name [env:
+    /// LEDGERTOP_TIME_ZONE]
+    #[arg(
+        long, global = true, help_heading = EVERYWHERE, value_name = "ZONE",
+        value_parser = time_zone
+    )]
     time_zone: Option<TimeZone>,
     /// No colours [env: NO_COLOR]
     #[arg(long, global = true, help_heading = EVERYWHERE)]
@@ -89,7 +103,10 @@ pub struct Settings {
     log: Option<PathBuf>,
     /// How much to log: error, warn, info, debug or trace [env: LEDGERTOP_LOG_LEVEL]
     /// [default: info]
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "LEVEL", value_parser = choice::<log::Level>)]
+    #[arg(
+        long, global = true, help_heading = EVERYWHERE, value_name = "LEVEL",
+        value_parser = choice::<log::Level>
+    )]
     log_level: Option<log::Level>,
 }
 
@@ -242,7 +259,11 @@ fn dispatch(
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     match &cli.command {
-        Some(Command::Config) => config::print(config, streams.out),
+        Some(Command::Config) => {
+            // Only the console knows its keys; a mistake in them is one of the config all the same.
+            let _keys_are_fine = console::keymap(config)?;
+            config::print(config, streams.out)
+        }
         Some(Command::Demo(flags)) => open::block_on(demo::run(flags, config, streams)),
         Some(Command::Init(flags)) => open::block_on(init::run(flags, config, streams)),
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
@@ -252,7 +273,9 @@ fn dispatch(
         Some(Command::Policy(command)) => {
             open::block_on(policy::run(command, config, environment, streams))
         }
-        Some(Command::Completions(_) | Command::Man) | None => Ok(()),
+        // Answered before there was a config.
+        Some(Command::Completions(_) | Command::Man) => Ok(()),
+        None => console::open(config),
     }
 }
 

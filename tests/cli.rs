@@ -115,6 +115,41 @@ fn a_mistake_in_the_config_names_file_line_and_nearest_key() {
 }
 
 #[test]
+fn a_mistake_in_the_keys_names_its_line() {
+    for (keys, said) in [
+        (
+            "srot = \"s\"",
+            ":2: [keys]: there is no action 'srot'; did you mean 'sort'?",
+        ),
+        (
+            "sort = \"hyper-s\"",
+            ":2: [keys]: 'hyper-s' of action 'sort' is no key",
+        ),
+        ("sort = \"p\"", ":2: [keys]: 'p' would mean both "),
+    ] {
+        let ran = Program::new()
+            .config(&format!("[keys]\n{keys}\n"))
+            .run(&["config"]);
+        assert_eq!(ran.code, 2, "{keys}: {}", ran.out);
+        assert!(ran.messages.contains(said), "{keys}: {}", ran.messages);
+    }
+}
+
+#[test]
+fn the_console_needs_a_terminal_and_says_what_does_not() {
+    let program = Program::new();
+    for arguments in [&["--ledger", "sqlite:/nowhere/a.db"][..], &["demo"][..]] {
+        let ran = program.run(arguments);
+        assert_eq!(ran.code, 2, "{}", ran.messages);
+        assert!(
+            ran.messages.contains("ledgertop snapshot"),
+            "{}",
+            ran.messages
+        );
+    }
+}
+
+#[test]
 fn config_shows_every_value_and_where_it_comes_from() {
     let program = Program::new()
         .config("[ledgers.prod]\nurl = \"sqlite:/a.db\"\n[console]\ntheme = \"mono\"\n")

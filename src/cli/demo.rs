@@ -9,13 +9,16 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::console::{self, Shown};
 use super::{CliError, Streams, open, signals};
 use crate::config::{Config, Origin, duration};
+use crate::console::Ended;
 use crate::demo::headless::{HeadlessError, HeadlessOptions, run_headless};
 use crate::demo::place::PrivatePlace;
 use crate::demo::scenario::Scenario;
-use crate::demo::{DemoError, LedgerUse};
+use crate::demo::{Demo, DemoError, DemoOptions, LedgerUse, limits};
 use crate::ledger::feed::Base;
+use crate::ledger::text::SafeText;
 use crate::store::{LedgerUrl, Store, init};
 
 /// What the demo draws from where nobody says otherwise, so that two people see the same.
@@ -60,14 +63,41 @@ pub(super) async fn run(
     config: &Config,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
+    if !flags.headless {
+        console::check()?;
+    }
     let stage = stage(config)?;
     init(&stage.url).await?;
     let store = stage.url.store().await?;
+    let base = stage.url.feed().base().await?;
     if stage.used == LedgerUse::Shared {
-        let base = stage.url.feed().base().await?;
         refuse_real_jobs(&stage.url, &base, &*store).await?;
     }
-    headless(flags, &stage, store, streams).await
+    if flags.headless {
+        return headless(flags, &stage, store, streams).await;
+    }
+    let options = DemoOptions {
+        seed: flags.seed,
+        start: base.as_of,
+        ledger: stage.used,
+    };
+    let demo = Demo::start(store, options).await?;
+    let shown = Shown {
+        name: SafeText::new("demo"),
+        url: stage.url.clone(),
+        limits: limits(),
+        why_read_only: "this console only looks; the demo's workers do the rest",
+    };
+    let ended = tokio::task::block_in_place(|| console::run(shown, config));
+    // A ledger that goes needs no order, and behind a lost terminal the process has a second left;
+    // leases that are not given back end by themselves.
+    let in_order = stage.used == LedgerUse::Shared;
+    if in_order && !matches!(ended, Ok(Ended::TerminalLost)) {
+        demo.stop().await;
+    } else {
+        drop(demo);
+    }
+    ended.map(drop)
 }
 
 fn stage(config: &Config) -> Result<Stage, CliError> {

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::config::{ConfigError, Origin};
+use crate::console::ConsoleError;
+use crate::console::theme::ThemeError;
 use crate::demo::DemoError;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
@@ -35,6 +37,17 @@ impl Exit {
     }
 }
 
+/// Why there is no console, or no longer.
+#[derive(Debug, thiserror::Error)]
+pub enum ConsoleFault {
+    /// The terminal or the system.
+    #[error(transparent)]
+    Console(#[from] ConsoleError),
+    /// Its colours.
+    #[error(transparent)]
+    Theme(#[from] ThemeError),
+}
+
 /// Why a subcommand ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -64,6 +77,9 @@ pub enum CliError {
         /// What makes it so.
         origin: Origin,
     },
+    /// There is no console.
+    #[error(transparent)]
+    Console(#[from] ConsoleFault),
     /// The demo cannot begin.
     #[error(transparent)]
     Demo(#[from] DemoError),
@@ -114,8 +130,10 @@ impl CliError {
             Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Log { .. } => Exit::Usage,
             Self::Store(error) | Self::Demo(DemoError::Ledger(error)) => exit_of(error),
             Self::Enqueue(refusal) => refusal.exit(),
+            Self::Console(ConsoleFault::Console(fault)) if fault.is_usage() => Exit::Usage,
             Self::Output(_) if self.is_quiet() => Exit::Done,
-            Self::Demo(DemoError::Scenario(_))
+            Self::Console(_)
+            | Self::Demo(DemoError::Scenario(_))
             | Self::NoPlace { .. }
             | Self::RealJobs { .. }
             | Self::ReadOnly { .. }
