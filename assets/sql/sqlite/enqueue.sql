@@ -1,7 +1,8 @@
 -- Enqueues jobs, all or none. ?1: JSON array of [id, idempotency_key, queue, kind, tenant, event_id,
 -- schema_version, payload, parent_key, required, awaits_children, available_at, policy]; ?2, ?3: the actor's
 -- kind and name. A key that is there already, also earlier in ?1, leaves a duplicate event on the job
--- that has it. Returns one row a job, in no order that may be relied on.
+-- that has it, but for a job under the very id that was asked for: an earlier call made it, and its
+-- answer was lost. Returns one row for each job but those, in no order that may be relied on.
 -- Index: idempotency_key. Lock: the writer's.
 INSERT INTO jobs AS j
   (id, idempotency_key, queue, kind, tenant, event_id, schema_version, payload, parent_key, required,
@@ -33,4 +34,5 @@ WHERE true
 ON CONFLICT (idempotency_key) DO UPDATE SET
   event = 'duplicate', actor_kind = ?2, actor = ?3, note = NULL, plan = NULL, version = j.version + 1,
   updated_at = max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), j.updated_at)
-RETURNING id, idempotency_key, version
+WHERE j.id <> excluded.id
+RETURNING id, idempotency_key

@@ -7,12 +7,12 @@ UPDATE jobs SET
   version = version + 1, updated_at = s.now, state_since = s.now,
   worker = NULL, lease_expires_at = NULL,
   error_class = 'transient', reason = 'lease_expired',
-  error = 'the lease of worker "' || s.worker || '" ran out before the attempt was settled'
+  error = 'the lease ran out before the attempt was settled'
 FROM (
-  SELECT e.id, e.now, e.worker,
+  SELECT e.id, e.now,
     e.attempt >= p.max_attempts OR e.now > e.first_attempt_at + p.max_age_ms AS is_spent
   FROM (
-    SELECT id, attempt, first_attempt_at, policy, policy_version, worker,
+    SELECT id, attempt, first_attempt_at, policy, policy_version,
       max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), updated_at) AS now
     FROM jobs
     WHERE state = 'running'

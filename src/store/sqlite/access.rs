@@ -120,8 +120,8 @@ impl Call<'_> {
         }
     }
 
-    /// Begins a writing transaction when its turn comes. Dropped without a commit, it leaves nothing
-    /// behind.
+    /// Begins a writing transaction when its turn comes. Dropped without a commit, it leaves
+    /// nothing behind.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Database>, StoreError> {
         let give_up = Instant::now() + TURN;
         loop {

@@ -51,24 +51,16 @@ pub(crate) async fn enqueue(
         .fetch_all(&mut *transaction)
         .await
         .map_err(|error| at_position(call, jobs, call.explain(&error)))?;
-    let mut holders = HashMap::with_capacity(rows.len());
-    for row in &rows {
-        let read = || {
+    let holders = rows
+        .iter()
+        .map(|row| {
             let columns = Columns(row);
-            Ok((
-                columns.text("idempotency_key")?,
-                (columns.id("id")?, columns.integer("version")?),
-            ))
-        };
-        let (key, holder) = read().map_err(|error| call.explain(&error))?;
-        // The row of a key that was created comes before its duplicates of the same batch; either
-        // way the holder is the same, and the lowest version says whether it is new.
-        let known = holders.entry(key).or_insert(holder);
-        known.1 = known.1.min(holder.1);
-    }
-    let enqueued = outcomes(call, jobs, &holders)?;
+            Ok((columns.text("idempotency_key")?, columns.id("id")?))
+        })
+        .collect::<Result<_, _>>()
+        .map_err(|error| call.explain(&error))?;
     call.commit(transaction).await?;
-    Ok(enqueued)
+    Ok(outcomes(jobs, &holders))
 }
 
 /// The batch as the statement reads it, after a look at every job.
@@ -89,13 +81,21 @@ fn batch(call: &Call<'_>, jobs: &[NewJob]) -> Result<String, StoreError> {
         .filter(|parent| parent.required)
         .map(|parent| parent.key.as_str())
         .collect();
+    let mut seen = HashSet::with_capacity(jobs.len());
     let rows: Vec<Row<'_>> = jobs
         .iter()
         .map(|job| {
-            let waits = job.awaits_children || parents.contains(job.idempotency_key.as_str());
+            let key = job.idempotency_key.as_str();
+            let waits = job.awaits_children || parents.contains(key);
+            // A job that repeats an earlier one of the batch is a duplicate, whatever its id.
+            let id = if seen.insert(key) {
+                job.id
+            } else {
+                Uuid::nil()
+            };
             Row(
-                job.id,
-                &job.idempotency_key,
+                id,
+                key,
                 &job.queue,
                 &job.kind,
                 &job.tenant,
@@ -115,26 +115,19 @@ fn batch(call: &Call<'_>, jobs: &[NewJob]) -> Result<String, StoreError> {
     serde_json::to_string(&rows).map_err(|error| call.refused(&error.to_string()))
 }
 
-/// What became of each job, in order: the first of a new key was created, all others repeat it.
-fn outcomes(
-    call: &Call<'_>,
-    jobs: &[NewJob],
-    holders: &HashMap<&str, (Uuid, i64)>,
-) -> Result<Vec<Enqueued>, StoreError> {
-    let mut created = HashSet::new();
+/// What became of each job, in order, given the job that has each key. A key without one belongs to
+/// a job under the very id that was asked for.
+fn outcomes(jobs: &[NewJob], holders: &HashMap<&str, Uuid>) -> Vec<Enqueued> {
+    let mut seen = HashSet::with_capacity(jobs.len());
     jobs.iter()
-        .enumerate()
-        .map(|(position, job)| {
+        .map(|job| {
             let key = job.idempotency_key.as_str();
-            let Some((id, version)) = holders.get(key) else {
-                return Err(call.refused(&named(jobs, position, "it was not recorded")));
-            };
-            let is_new = *version == 1 && created.insert(key);
-            Ok(if is_new {
-                Enqueued::Created(*id)
+            let holder = holders.get(key).copied().unwrap_or(job.id);
+            if seen.insert(key) && holder == job.id {
+                Enqueued::Created(holder)
             } else {
-                Enqueued::Duplicate(*id)
-            })
+                Enqueued::Duplicate(holder)
+            }
         })
         .collect()
 }

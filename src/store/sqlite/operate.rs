@@ -39,10 +39,27 @@ async fn attempt(call: &Call<'_>, act: &Act) -> Result<Option<Outcome>, StoreErr
     let Some((state, version)) = current(call, &mut transaction, act.job).await? else {
         return Ok(Some(Outcome::NotFound));
     };
-    if version != act.version {
-        return Ok(Some(Outcome::Stale { state, version }));
-    }
     let (event, to) = aim(act.operation);
+    let actor = cut(&act.actor, NAME_MAX_BYTES);
+    let note = cut(&act.note, TEXT_MAX_BYTES);
+    if version != act.version {
+        let before = sqlx::query(statement!("operated"))
+            .bind(act.job.hyphenated().to_string())
+            .bind(act.version)
+            .bind(event.name())
+            .bind(actor)
+            .bind(note)
+            .fetch_optional(&mut *transaction)
+            .await
+            .map_err(|error| call.explain(&error))?;
+        return match before {
+            Some(row) => {
+                let (state, version) = state_and_version(call, Columns(&row), act.job)?;
+                Ok(Some(Outcome::Applied { state, version }))
+            }
+            None => Ok(Some(Outcome::Stale { state, version })),
+        };
+    }
     if transition::find(event, Some(state), to, ActorKind::Operator).is_none() {
         return Ok(Some(Outcome::Refused { state, version }));
     }
@@ -51,8 +68,8 @@ async fn attempt(call: &Call<'_>, act: &Act) -> Result<Option<Outcome>, StoreErr
         .bind(version)
         .bind(event.name())
         .bind(to.name())
-        .bind(cut(&act.actor, NAME_MAX_BYTES))
-        .bind(cut(&act.note, TEXT_MAX_BYTES))
+        .bind(actor)
+        .bind(note)
         .fetch_optional(&mut *transaction)
         .await
         .map_err(|error| call.explain(&error))?;
