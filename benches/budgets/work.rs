@@ -1,0 +1,280 @@
+//! Enqueue, claim and settle a second with full history, beside the same calls of the same store on
+//! the same tables without triggers, and so without history; in turns, in the same run.
+//!
+//! Each shape of work drains a queue of its own, so that no shape lives off what another left.
+//! Next: [`crate::watch`], what it costs these workers to be watched.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use ledgertop::ledger::job::{Claimed, Lane, NewJob, Settlement, Verdict};
+use ledgertop::ledger::num;
+use ledgertop::store::url::{DatabaseKind, LedgerUrl};
+use ledgertop::store::{ClaimRequest, LaneShare, Store};
+
+use crate::place::{self, Place};
+use crate::report::Row;
+use crate::sample::{median, per_second};
+use crate::seed::forget_history;
+use crate::server::{Account, Rights};
+use crate::traffic::{LEASE, all_applied, enqueue, new_job, settlement};
+
+const GROUP: &str = "WORK (no-op jobs)";
+
+/// How workers work.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    workers: u32,
+    /// Jobs claimed and settled in one exchange.
+    batch: u32,
+    /// Jobs to be done, and in a smoke run.
+    jobs: usize,
+    quick: usize,
+    /// What PostgreSQL is to reach, in jobs a second.
+    budget: Option<f64>,
+}
+
+const fn shape(workers: u32, batch: u32, jobs: usize, quick: usize, budget: Option<f64>) -> Shape {
+    Shape {
+        workers,
+        batch,
+        jobs,
+        quick,
+        budget,
+    }
+}
+
+const SHAPES: [Shape; 5] = [
+    shape(1, 1, 6_000, 500, Some(2_000.0)),
+    shape(10, 1, 12_000, 1_000, Some(4_000.0)),
+    shape(1, 100, 30_000, 5_000, None),
+    shape(2, 100, 50_000, 5_000, Some(25_000.0)),
+    shape(4, 100, 50_000, 5_000, Some(25_000.0)),
+];
+
+/// A ledger, the user who works on it, and whether it keeps history.
+struct Site {
+    place: Place,
+    account: Option<Account>,
+}
+
+/// What was measured of one shape on one ledger, a figure a repetition.
+#[derive(Default)]
+struct Figures {
+    jobs_per_s: Vec<f64>,
+    wal_per_job: Vec<f64>,
+    statements_per_job: Vec<f64>,
+}
+
+/// Measures every shape on one database.
+pub(crate) async fn measure(kind: DatabaseKind, quick: bool) -> Result<Vec<Row>> {
+    crate::say(&format!("{}: work", place::name(kind)));
+    let mut with = Site::open(kind).await?;
+    forget_nothing_yet(&with).await?;
+    let mut without = Site::open(kind).await?;
+    forget_history(&without.place).await?;
+    let repetitions = if quick { 1 } else { 3 };
+    let (mut rate_with, mut rate_without) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    for (number, shape) in SHAPES.iter().enumerate() {
+        crate::say(&format!("  {}", shape.name()));
+        let (mut a, mut b) = (Figures::default(), Figures::default());
+        for repetition in 0..repetitions {
+            let queue = format!("shape_{number}_{repetition}");
+            let jobs = if quick { shape.quick } else { shape.jobs };
+            rate_with.push(with.fill(&queue, jobs).await?);
+            rate_without.push(without.fill(&queue, jobs).await?);
+            with.drain(&queue, *shape, &mut a).await?;
+            without.drain(&queue, *shape, &mut b).await?;
+        }
+        rows.extend(shape_rows(kind, *shape, a, b));
+    }
+    let enqueue = Row::new(
+        GROUP,
+        format!("{}: enqueue by 1,000", place::name(kind)),
+        median(rate_with),
+        "jobs/s",
+    );
+    let enqueue = match kind {
+        DatabaseKind::Postgres => enqueue.at_least(40_000.0),
+        DatabaseKind::Sqlite => enqueue,
+    };
+    rows.insert(0, enqueue.beside("without history", median(rate_without)));
+    Ok(rows)
+}
+
+/// That the ledger with history has some: the triggers are there.
+async fn forget_nothing_yet(site: &Site) -> Result<()> {
+    let store = site.place.ledger(None)?.store().await?;
+    enqueue(&*store, &[new_job("probe")]).await?;
+    let mut raw = site.place.raw().await?;
+    let events = raw.number("SELECT count(*) FROM job_events").await?;
+    ensure!(events == 1, "one job enqueued has left {events} events");
+    Ok(())
+}
+
+impl Shape {
+    fn name(self) -> String {
+        let workers = match self.workers {
+            1 => "1 connection".to_owned(),
+            many => format!("{many} connections"),
+        };
+        match self.batch {
+            1 => format!("one at a time, {workers}"),
+            batch => format!("by {batch}, {workers}"),
+        }
+    }
+}
+
+impl Site {
+    async fn open(kind: DatabaseKind) -> Result<Self> {
+        let place = Place::create(kind).await?;
+        let account = Account::open(&place, Rights::Write).await?;
+        Ok(Self { place, account })
+    }
+
+    fn ledger(&self) -> Result<LedgerUrl> {
+        let user = self.account.as_ref().map(Account::user);
+        self.place.ledger(user)
+    }
+
+    /// Enqueues jobs; says how many a second.
+    async fn fill(&mut self, queue: &str, jobs: usize) -> Result<f64> {
+        if let Some(account) = &mut self.account {
+            account.checkpoint().await?;
+        }
+        let store = self.ledger()?.store().await?;
+        let new: Vec<NewJob> = (0..jobs).map(|_| new_job(queue)).collect();
+        let started = Instant::now();
+        enqueue(&*store, &new).await?;
+        let rate = per_second(num::count(jobs), started.elapsed());
+        let mut raw = self.place.raw().await?;
+        raw.run("ANALYZE jobs").await?;
+        Ok(rate)
+    }
+
+    /// Claims and settles until the queue is empty.
+    async fn drain(&mut self, queue: &str, shape: Shape, figures: &mut Figures) -> Result<()> {
+        let ledger = self.ledger()?;
+        let mut stores = Vec::new();
+        for _ in 0..shape.workers {
+            stores.push(ledger.store().await?);
+        }
+        let wal_before = match &mut self.account {
+            Some(account) => {
+                account.reset().await?;
+                Some(account.wal_bytes().await?)
+            }
+            None => None,
+        };
+        let (done, time) = drained(stores, queue, shape.batch).await?;
+        figures.jobs_per_s.push(per_second(done, time));
+        if let (Some(account), Some(before)) = (&mut self.account, wal_before) {
+            let jobs = num::ratio(done);
+            let wal = num::ratio(account.wal_bytes().await?.saturating_sub(before));
+            figures.wal_per_job.push(wal / jobs);
+            let usage = account.usage().await?;
+            figures.statements_per_job.push(usage.statements / jobs);
+        }
+        Ok(())
+    }
+}
+
+/// One worker to each store, all at once; the jobs done, and the time of all of them.
+async fn drained(stores: Vec<Arc<dyn Store>>, queue: &str, batch: u32) -> Result<(u64, Duration)> {
+    let started = Instant::now();
+    let workers: Vec<_> = (0..)
+        .zip(stores)
+        .map(|(number, store)| {
+            let worker = Worker::new(store, number, queue, batch);
+            tokio::spawn(worker.until_nothing_is_ready())
+        })
+        .collect();
+    let mut done = 0;
+    for worker in workers {
+        done += worker.await??;
+    }
+    Ok((done, started.elapsed()))
+}
+
+/// A worker whose handler does nothing: what is measured is the ledger.
+pub(crate) struct Worker {
+    store: Arc<dyn Store>,
+    request: ClaimRequest,
+    held: Vec<Claimed>,
+}
+
+impl Worker {
+    pub(crate) fn new(store: Arc<dyn Store>, number: u32, queue: &str, batch: u32) -> Self {
+        let lane = Lane {
+            queue: queue.to_owned(),
+            tenant: String::new(),
+        };
+        let request = ClaimRequest {
+            worker: format!("bench_{number}"),
+            lease: LEASE,
+            shares: vec![LaneShare { lane, limit: batch }],
+        };
+        Self {
+            store,
+            request,
+            held: Vec::new(),
+        }
+    }
+
+    /// Settles what is held and claims the next, in one exchange; how many were settled.
+    pub(crate) async fn step(&mut self) -> Result<u64> {
+        let settlements: Vec<Settlement> = self
+            .held
+            .iter()
+            .map(|claimed| settlement(claimed, Verdict::Succeed { output_ref: None }))
+            .collect();
+        let done = self
+            .store
+            .exchange(&self.request.worker, &settlements, Some(&self.request))
+            .await?;
+        all_applied(&done.outcomes)?;
+        self.held = done.claimed;
+        Ok(num::count(settlements.len()))
+    }
+
+    async fn until_nothing_is_ready(mut self) -> Result<u64> {
+        let mut done = self.step().await?;
+        while !self.held.is_empty() {
+            done += self.step().await?;
+        }
+        Ok(done)
+    }
+}
+
+fn shape_rows(kind: DatabaseKind, shape: Shape, with: Figures, without: Figures) -> Vec<Row> {
+    let name = format!("{}: claim + settle {}", place::name(kind), shape.name());
+    let rate = Row::new(GROUP, name, median(with.jobs_per_s), "jobs/s");
+    let rate = match (kind, shape.budget) {
+        (DatabaseKind::Postgres, Some(budget)) => rate.at_least(budget),
+        (DatabaseKind::Postgres, None) | (DatabaseKind::Sqlite, _) => rate,
+    };
+    let mut rows = vec![rate.beside("without history", median(without.jobs_per_s))];
+    if !with.wal_per_job.is_empty() {
+        let statements = if shape.batch == 1 { 1.0 } else { 0.03 };
+        rows.extend([
+            Row::new(
+                GROUP,
+                "  write-ahead log, each job",
+                median(with.wal_per_job),
+                "bytes",
+            )
+            .at_most(1_500.0)
+            .beside("without history", median(without.wal_per_job)),
+            Row::new(
+                GROUP,
+                "  statements, each job",
+                median(with.statements_per_job),
+                "",
+            )
+            .at_most(statements),
+        ]);
+    }
+    rows
+}
