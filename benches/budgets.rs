@@ -19,6 +19,8 @@ mod postgres;
 #[path = "../tests/support/sqlite.rs"]
 mod sqlite;
 
+#[path = "budgets/draw.rs"]
+mod draw;
 #[path = "budgets/fold.rs"]
 mod fold;
 #[path = "budgets/load.rs"]
@@ -75,6 +77,9 @@ async fn measure(options: &Options) -> Result<Report> {
     if options.wants(Group::Fold) {
         report.extend(fold::measure(options.quick)?);
     }
+    if options.wants(Group::Draw) {
+        report.extend(draw::measure(options.quick).await?);
+    }
     for kind in databases.iter().copied() {
         if options.wants(Group::Work) {
             report.extend(work::measure(kind, options.quick).await?);
@@ -102,7 +107,8 @@ async fn setting(options: &Options) -> Result<Vec<String>> {
         options.large()
     )];
     for kind in options.databases() {
-        let mut raw = Place::create(kind).await?.raw().await?;
+        let place = Place::create(kind).await?;
+        let mut raw = place.raw().await?;
         let version = match kind {
             DatabaseKind::Postgres => raw.texts("SHOW server_version").await?,
             DatabaseKind::Sqlite => raw.texts("SELECT sqlite_version()").await?,
