@@ -85,6 +85,14 @@ impl Raw {
         .with_context(|| format!("in: {}", sql.chars().take(200).collect::<String>()))
     }
 
+    /// What PostgreSQL does by itself after a while; in SQLite nobody does it.
+    pub(crate) async fn analyze(&mut self) -> Result<()> {
+        match self {
+            Self::Postgres(_) => self.run("ANALYZE jobs").await,
+            Self::Sqlite(_) => Ok(()),
+        }
+    }
+
     /// Reads one column of texts.
     pub(crate) async fn texts(&mut self, sql: &'static str) -> Result<Vec<String>> {
         Ok(match self {

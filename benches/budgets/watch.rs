@@ -52,7 +52,7 @@ pub(crate) async fn measure(kind: DatabaseKind, quick: bool) -> Result<Vec<Row>>
     let store = place.ledger(None)?.store().await?;
     let new: Vec<_> = (0..plan.jobs).map(|_| new_job(QUEUE)).collect();
     enqueue(&*store, &new).await?;
-    place.raw().await?.run("ANALYZE jobs").await?;
+    place.raw().await?.analyze().await?;
     let mut console = Account::open(&place, Rights::Read).await?;
     let user = console.as_ref().map(|account| account.user().to_owned());
     let watched_by = place.ledger(user.as_deref())?;

@@ -149,8 +149,7 @@ impl Site {
         let started = Instant::now();
         enqueue(&*store, &new).await?;
         let rate = per_second(num::count(jobs), started.elapsed());
-        let mut raw = self.place.raw().await?;
-        raw.run("ANALYZE jobs").await?;
+        self.place.raw().await?.analyze().await?;
         Ok(rate)
     }
 
