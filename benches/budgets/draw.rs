@@ -10,11 +10,12 @@ use ledgertop::console::model::{Fixed, Model};
 use ledgertop::console::msg::Msg;
 use ledgertop::console::screen;
 use ledgertop::console::terminal::frame::Encoder;
-use ledgertop::console::theme::{Background, Depth, Theme};
+use ledgertop::console::theme::{Background, Depth, Look, Theme};
 use ledgertop::console::update::update;
 use ledgertop::ledger::feed::Batch;
 use ledgertop::ledger::num;
 use ledgertop::ledger::text::SafeText;
+use ledgertop::ledger::time::Timestamp;
 use ledgertop::store::Feed;
 use ledgertop::store::url::DatabaseKind;
 use ratatui::buffer::Buffer;
@@ -25,7 +26,7 @@ use crate::place::Place;
 use crate::report::Row;
 use crate::sample::{Sample, median};
 use crate::seed::seed;
-use crate::traffic::Traffic;
+use crate::traffic::{BUSY, ORDINARY, Round, Traffic};
 
 const GROUP: &str = "DRAW (200x60, 50 queues)";
 const SIZE: Rect = Rect::new(0, 0, 200, 60);
@@ -46,37 +47,38 @@ pub(crate) async fn measure(quick: bool) -> Result<Vec<Row>> {
     let place = Place::create(DatabaseKind::Sqlite).await?;
     seed(&place, SMALL).await?;
     let ledger = place.ledger(None)?;
-    let mut traffic = Traffic::open(&ledger).await?;
     let mut feed = ledger.feed();
     let base = feed.base().await?;
     let mut screen = Screen::open(Board::load(&base), base.as_of)?;
-
     let first = screen.bytes();
     let unchanged = screen.bytes();
     let ticks = if quick { 5 } else { 20 };
-    let mut busy = Vec::new();
-    for _ in 0..ticks {
-        tokio::time::sleep(TICK).await;
-        traffic.round().await?;
-        let mut batch = feed.next().await?;
-        ensure!(!batch.events.is_empty(), "the feed has missed the traffic");
-        read_rest(&mut *feed, &mut batch).await?;
-        screen.take(batch);
-        busy.push(screen.bytes());
-    }
-    let mut idle = Vec::new();
-    for _ in 0..ticks {
-        tokio::time::sleep(TICK).await;
-        let batch = feed.next().await?;
-        ensure!(batch.events.is_empty(), "the feed tells of events that nobody caused");
-        screen.take(batch);
-        idle.push(screen.bytes());
-    }
+    let ages = screen.ticks(&mut *feed, ticks, None).await?;
+    let mut traffic = Traffic::open(&ledger, ORDINARY).await?;
+    let ordinary = screen.ticks(&mut *feed, ticks, Some(&mut traffic)).await?;
+    let mut traffic = Traffic::open(&ledger, BUSY).await?;
+    let busy = screen.ticks(&mut *feed, ticks, Some(&mut traffic)).await?;
     for _ in 0..if quick { 50 } else { 500 } {
         screen.bytes();
     }
-    let summary = summing_up(Board::load(&base), base.as_of);
-    Ok(rows(&screen, &summary, [first, unchanged, median(idle), median(busy)]))
+    let summary = summing_up(&Board::load(&base), base.as_of);
+    let ticks = Ticks {
+        first,
+        unchanged,
+        ages,
+        ordinary,
+        busy,
+    };
+    Ok(rows(&screen, &summary, &ticks))
+}
+
+/// Bytes sent.
+struct Ticks {
+    first: f64,
+    unchanged: f64,
+    ages: f64,
+    ordinary: f64,
+    busy: f64,
 }
 
 async fn read_rest(feed: &mut dyn Feed, batch: &mut Batch) -> Result<()> {
@@ -89,7 +91,7 @@ async fn read_rest(feed: &mut dyn Feed, batch: &mut Batch) -> Result<()> {
     Ok(())
 }
 
-fn summing_up(board: Board, now: ledgertop::ledger::time::Timestamp) -> Sample {
+fn summing_up(board: &Board, now: Timestamp) -> Sample {
     let mut judge = Judge::new(Limits::default());
     let mut sample = Sample::default();
     for _ in 0..50 {
@@ -99,7 +101,7 @@ fn summing_up(board: Board, now: ledgertop::ledger::time::Timestamp) -> Sample {
 }
 
 impl Screen {
-    fn open(board: Board, as_of: ledgertop::ledger::time::Timestamp) -> Result<Self> {
+    fn open(board: Board, as_of: Timestamp) -> Result<Self> {
         let unchanged: [(&str, [&str; 0]); 0] = [];
         let fixed = Fixed {
             ledger: SafeText::new("bench"),
@@ -113,7 +115,7 @@ impl Screen {
         drop(update(&mut model, now, Msg::Loaded { as_of, board }));
         Ok(Self {
             model,
-            theme: Theme::built_in(Background::Dark, Depth::True)?,
+            theme: Theme::built_in(Look::Standard, Background::Dark, Depth::True)?,
             encoder: Encoder::default(),
             drawing: Sample::default(),
             encoding: Sample::default(),
@@ -123,6 +125,32 @@ impl Screen {
     /// Takes a reading in, as the console's loop does.
     fn take(&mut self, batch: Batch) {
         drop(update(&mut self.model, Instant::now(), Msg::Events(batch)));
+    }
+
+    /// The middle of the bytes of some ticks, with a round of traffic in each or with none.
+    async fn ticks(
+        &mut self,
+        feed: &mut dyn Feed,
+        count: usize,
+        mut traffic: Option<&mut Traffic>,
+    ) -> Result<f64> {
+        let mut bytes = Vec::new();
+        for _ in 0..count {
+            tokio::time::sleep(TICK).await;
+            if let Some(traffic) = traffic.as_deref_mut() {
+                traffic.round().await?;
+            }
+            let mut batch = feed.next().await?;
+            read_rest(feed, &mut batch).await?;
+            ensure!(
+                batch.events.is_empty() == traffic.is_none(),
+                "the feed tells of {} events, which is not what happened",
+                batch.events.len()
+            );
+            self.take(batch);
+            bytes.push(self.bytes());
+        }
+        Ok(median(bytes))
     }
 
     /// Draws the model as it is now; the bytes that a terminal would get.
@@ -139,26 +167,27 @@ impl Screen {
     }
 }
 
-fn rows(screen: &Screen, summary: &Sample, bytes: [f64; 4]) -> Vec<Row> {
-    let [first, unchanged, idle, busy] = bytes;
+fn rows(screen: &Screen, summary: &Sample, ticks: &Ticks) -> Vec<Row> {
+    let pace = |round: Round| format!("a tick under {} changes a second", round.changes());
     let drawing = |percent, name| {
         let beside = "Board::summary, the rest of a tick's work";
         Row::new(GROUP, name, screen.drawing.ms(percent), "ms")
             .at_most(1.0)
             .beside(beside, summary.ms(percent))
     };
-    let tick = |name, bytes, limit| {
+    let tick = |name: &str, bytes, limit| {
         Row::new(GROUP, name, bytes, "bytes")
             .at_most(limit)
-            .beside("the first frame", first)
+            .beside("the first frame", ticks.first)
     };
     vec![
         drawing(50, "drawing the overview, p50"),
         drawing(95, "drawing the overview, p95"),
         Row::new(GROUP, "encoding a frame, p95", screen.encoding.ms(95), "ms")
             .beside("drawing it", screen.drawing.ms(95)),
-        tick("a tick in which nothing changed", unchanged, 0.0),
-        tick("a tick in which only ages grew", idle, 2_000.0),
-        tick("a tick under 500 changes a second", busy, 2_000.0),
+        tick("a tick in which nothing changed", ticks.unchanged, 0.0),
+        tick("a tick in which only ages grew", ticks.ages, 2_000.0),
+        tick(&pace(ORDINARY), ticks.ordinary, 2_000.0),
+        tick(&pace(BUSY), ticks.busy, 2_000.0),
     ]
 }

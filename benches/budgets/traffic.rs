@@ -15,11 +15,33 @@ use ledgertop::store::url::LedgerUrl;
 use ledgertop::store::{BATCH_MAX, ClaimRequest, LaneShare, Store};
 use uuid::Uuid;
 
-/// Jobs changed in one round.
-pub(crate) const CHANGED: u64 = 500;
-const ENQUEUED: u32 = 150;
-/// Claimed in a round, from [`LANES`] queues, and settled in the next.
-const CLAIMED: u32 = 175;
+/// How much one round of traffic changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    enqueued: u32,
+    /// Claimed in a round from [`LANES`] queues, and settled in the next.
+    claimed: u32,
+}
+
+/// 500 jobs change, in each of 50 queues.
+pub(crate) const BUSY: Round = Round {
+    enqueued: 150,
+    claimed: 175,
+};
+/// 50 jobs change: at one round a second, the pace at which the ledger was seeded.
+pub(crate) const ORDINARY: Round = Round {
+    enqueued: 20,
+    claimed: 15,
+};
+
+impl Round {
+    /// How many changes that is: each is one event.
+    pub(crate) const fn changes(self) -> u32 {
+        self.enqueued + 2 * self.claimed
+    }
+}
+
+/// Queues that one claim takes from.
 const LANES: u32 = 5;
 /// Queues of a seeded ledger.
 const QUEUES: u32 = 50;
@@ -27,18 +49,20 @@ const QUEUES: u32 = 50;
 /// How long the leases of benchmarks last: longer than any of them.
 pub(crate) const LEASE: Duration = Duration::from_mins(30);
 
-/// A producer and a worker that change [`CHANGED`] jobs a round.
+/// A producer and a worker.
 pub(crate) struct Traffic {
     store: Arc<dyn Store>,
+    size: Round,
     held: Vec<Claimed>,
     round: u32,
 }
 
 impl Traffic {
     /// Opens the ledger, and claims the jobs that the first round settles.
-    pub(crate) async fn open(url: &LedgerUrl) -> Result<Self> {
+    pub(crate) async fn open(url: &LedgerUrl, size: Round) -> Result<Self> {
         let mut traffic = Self {
             store: url.store().await?,
+            size,
             held: Vec::new(),
             round: 0,
         };
@@ -46,11 +70,11 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Enqueues 150 jobs, settles 175 and claims 175.
+    /// Settles what the last round claimed, claims as many, and enqueues.
     pub(crate) async fn round(&mut self) -> Result<()> {
         self.round += 1;
         self.exchange().await?;
-        let jobs: Vec<NewJob> = (0..ENQUEUED)
+        let jobs: Vec<NewJob> = (0..self.size.enqueued)
             .map(|at| new_job(&queue(self.round + at)))
             .collect();
         enqueue(&*self.store, &jobs).await
@@ -62,7 +86,7 @@ impl Traffic {
                 queue: queue(self.round * LANES + lane),
                 tenant: String::new(),
             },
-            limit: CLAIMED / LANES,
+            limit: self.size.claimed / LANES,
         });
         let request = ClaimRequest {
             worker: "bench".to_owned(),
@@ -78,7 +102,7 @@ impl Traffic {
             .exchange("bench", &settlements, Some(&request))
             .await?;
         all_applied(&done.outcomes)?;
-        let wanted = num::index(CLAIMED.into());
+        let wanted = num::index(self.size.claimed.into());
         ensure!(
             done.claimed.len() == wanted,
             "claimed {} jobs of {wanted}: the ledger has too few ready jobs",
