@@ -1,5 +1,5 @@
-//! Drawing the overview of 50 queues at 200×60, and the bytes that a tick sends to the terminal: the
-//! console's own model, drawing and encoder, over a real feed of a real ledger under traffic.
+//! Drawing the overview of 50 queues at 200×60, and the bytes that a tick sends to the terminal:
+//! the console's own model, drawing and encoder, over a real feed of a real ledger under traffic.
 
 use std::time::{Duration, Instant};
 
