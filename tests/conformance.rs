@@ -5,14 +5,28 @@
 //! stands in a file but not in this list does not compile without a warning. Next:
 //! `conformance/ledger.rs`, what a case may do.
 
+#[path = "conformance/enqueue.rs"]
+mod enqueue;
+#[path = "conformance/feed.rs"]
+mod feed;
+#[path = "conformance/laws.rs"]
+mod laws;
+#[path = "conformance/leases.rs"]
+mod leases;
 #[path = "conformance/ledger.rs"]
 mod ledger;
+#[path = "conformance/operate.rs"]
+mod operate;
 #[path = "support/postgres.rs"]
 mod postgres_database;
 #[path = "conformance/schema.rs"]
 mod schema;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
+#[path = "conformance/steps.rs"]
+mod steps;
+#[path = "conformance/work.rs"]
+mod work;
 
 /// Makes a test of every case, once for each database.
 macro_rules! on_both_databases {
@@ -42,5 +56,73 @@ on_both_databases! {
     schema:
         init_makes_the_newest_schema_and_a_second_one_changes_nothing,
         two_inits_at_once_take_turns,
+        a_newer_schema_is_refused_and_left_alone,
+        a_database_without_a_ledger_says_how_to_make_one,
         the_transitions_table_is_the_table;
+    enqueue:
+        a_known_key_is_a_duplicate_of_the_job_that_has_it,
+        a_key_twice_in_one_batch_is_one_job_and_a_duplicate,
+        producers_racing_for_the_same_keys_make_one_job_of_each,
+        a_call_repeated_after_a_lost_answer_finds_its_own_jobs,
+        a_batch_is_enqueued_whole_or_not_at_all,
+        a_job_that_breaks_a_bound_is_named_by_place_and_key,
+        everything_that_was_asked_for_arrives_at_the_worker,
+        a_job_is_not_ready_before_it_is_due,
+        a_new_job_is_under_the_newest_version_of_its_policy,
+        policies_applied_at_once_get_versions_without_a_gap,
+        rules_out_of_their_range_are_refused,
+        a_parent_waits_for_its_required_children_in_any_order,
+        a_parent_that_failed_is_due_again_like_any_job,
+        a_required_child_of_a_parent_that_has_begun_is_refused,
+        an_enqueue_of_nothing_changes_nothing,
+        a_job_of_a_family_can_be_set_aside_and_sent_back;
+    work:
+        the_oldest_ready_jobs_are_claimed_first,
+        each_lane_gives_its_share_in_the_order_asked,
+        a_hundred_claimers_never_share_a_job,
+        each_verdict_leads_where_the_table_says,
+        the_output_is_written_with_the_completion_and_cut_to_its_bound,
+        one_call_settles_many_and_claims_the_next,
+        a_spent_attempt_budget_makes_a_dead_letter,
+        a_retry_past_the_age_budget_makes_a_dead_letter,
+        attempts_are_counted_until_the_budget_is_spent,
+        a_failed_job_waits_as_long_as_it_was_told,
+        a_settle_with_an_old_fence_is_refused_and_recorded,
+        only_the_worker_that_holds_a_lease_settles_it,
+        a_settle_repeated_after_a_lost_answer_learns_what_it_did,
+        outcomes_keep_the_order_of_the_settlements,
+        a_reason_that_is_no_registered_word_is_refused_as_a_whole;
+    leases:
+        a_renewal_moves_the_lease_and_a_stale_one_is_recorded,
+        a_lease_that_ran_out_is_taken_back_or_ends_the_job,
+        a_sweep_moves_no_more_than_its_limit,
+        sweeps_at_once_share_the_work,
+        a_delivery_learns_what_to_do_with_it,
+        of_many_deliveries_of_one_job_one_runs_it,
+        a_revoked_job_refuses_its_late_result,
+        a_hint_wakes_whoever_waits;
+    operate:
+        each_operation_does_what_the_table_allows_and_nothing_else,
+        a_redrive_keeps_id_and_key_and_begins_a_fresh_budget,
+        a_promoted_job_is_ready_at_once,
+        the_last_failure_stays_when_a_job_is_set_aside_or_sent_back,
+        an_act_on_a_version_that_has_passed_changes_nothing,
+        of_two_operators_one_acts_and_the_other_is_told,
+        an_act_repeated_after_a_lost_answer_learns_what_it_did;
+    laws:
+        whatever_the_table_does_not_hold_is_refused_by_name,
+        every_move_of_the_table_can_be_made_by_hand_and_leaves_its_event,
+        a_job_enqueued_by_hand_is_a_job_like_any_other,
+        a_change_without_a_step_of_the_version_is_refused,
+        a_legal_event_may_not_change_anything_else,
+        what_names_a_job_never_changes,
+        history_is_written_once_and_by_the_ledger_alone,
+        a_crash_in_the_middle_leaves_nothing_half_done,
+        rows_equal_the_last_event_of_their_history;
+    feed:
+        a_base_counts_every_live_job_once,
+        a_board_fed_by_events_equals_a_recount,
+        every_event_comes_once_and_a_jobs_own_in_order,
+        an_event_carries_all_that_a_fold_needs,
+        hostile_text_is_safe_before_it_reaches_a_screen;
 }

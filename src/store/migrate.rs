@@ -73,10 +73,12 @@ pub fn print_sql(kind: DatabaseKind) -> String {
     for migration in migrations(kind) {
         text.push('\n');
         text.push_str(migration.sql);
-        text.push_str(&format!(
-            "\nINSERT INTO ledgertop_schema (version, name) VALUES ({}, '{}');\n",
-            migration.version, migration.name
-        ));
+        let (version, name) = (migration.version, migration.name);
+        let note =
+            format!("INSERT INTO ledgertop_schema (version, name) VALUES ({version}, '{name}');");
+        text.push('\n');
+        text.push_str(&note);
+        text.push('\n');
     }
     text
 }

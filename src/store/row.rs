@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{BATCH_MAX, StoreError};
 use crate::ledger::error_class::ErrorClass;
 use crate::ledger::event::{ActorKind, Event, EventKind, FailureKey};
 use crate::ledger::feed::Cell;
-use crate::ledger::job::{Claimed, JobRow};
+use crate::ledger::job::{Claimed, Disposition, JobRow, NewJob, Operation, Verdict};
 use crate::ledger::num;
 use crate::ledger::policy::{OnUnknown, Policy};
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
+use crate::ledger::transition;
 
 /// How much of a value that cannot be read is shown, in characters.
 const SHOWN_MAX: usize = 80;
@@ -60,6 +61,87 @@ pub(crate) fn span(millis: i64) -> Duration {
 /// A span as the milliseconds that are stored; saturates.
 pub(crate) fn millis(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The longest span that is stored: 100 years, as the checks of `policies` have it.
+const SPAN_MAX_MS: i64 = 3_155_760_000_000;
+
+/// A span as milliseconds, no longer than what a database adds to a moment without overflow.
+pub(crate) fn bound_millis(span: Duration) -> i64 {
+    millis(span).min(SPAN_MAX_MS)
+}
+
+/// The event that a verdict asks for; a retry beyond the budget becomes an exhaust.
+pub(crate) const fn verdict_event(verdict: &Verdict) -> EventKind {
+    match verdict {
+        Verdict::Succeed { .. } => EventKind::Succeed,
+        Verdict::Retry { .. } => EventKind::Retry,
+        Verdict::Reject { .. } => EventKind::Reject,
+        Verdict::Release => EventKind::Release,
+    }
+}
+
+/// What an operation is in the table of transitions: its event, the state it leads to, and the
+/// states it may leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Move {
+    pub(crate) event: EventKind,
+    pub(crate) to: State,
+    pub(crate) from: Vec<State>,
+}
+
+impl Move {
+    /// Read from the table, for `actor`.
+    pub(crate) fn of(operation: Operation, actor: ActorKind) -> Self {
+        let (event, to) = match operation {
+            Operation::Quarantine => (EventKind::Quarantine, State::Quarantined),
+            Operation::Revoke => (EventKind::Revoke, State::Quarantined),
+            Operation::Redrive => (EventKind::Redrive, State::Ready),
+            Operation::Promote => (EventKind::Promote, State::Ready),
+            Operation::Discard => (EventKind::Discard, State::Discarded),
+        };
+        let from = State::ALL
+            .into_iter()
+            .filter(|from| transition::find(event, Some(*from), to, actor).is_some())
+            .collect();
+        Self { event, to, from }
+    }
+}
+
+/// What a transport is told about a delivery of a job that cannot be claimed. `None` for a job that
+/// can: another writer was quicker, look again.
+pub(crate) const fn disposition(state: State) -> Option<Disposition> {
+    match state {
+        State::Ready => None,
+        State::Pending | State::RetryWait => Some(Disposition::AlreadyScheduled),
+        State::Running => Some(Disposition::AlreadyRunning),
+        State::Succeeded => Some(Disposition::AlreadySucceeded),
+        State::Dead | State::Quarantined | State::Discarded => Some(Disposition::SetAside(state)),
+    }
+}
+
+/// Refuses a batch for its first job that breaks a bound, naming the job's place and key.
+pub(crate) fn refuse_bad_jobs(jobs: &[NewJob]) -> Result<(), StoreError> {
+    if jobs.len() > BATCH_MAX {
+        let message = format!("{} jobs at once, at most {BATCH_MAX} are taken", jobs.len());
+        return Err(refused("enqueue", &message));
+    }
+    for (place, job) in jobs.iter().enumerate() {
+        if let Err(bad) = job.check() {
+            let key: String = job.idempotency_key.chars().take(SHOWN_MAX).collect();
+            let number = place.saturating_add(1);
+            let message = format!("job {number} of {} (key '{key}'): {bad}", jobs.len());
+            return Err(refused("enqueue", &message));
+        }
+    }
+    Ok(())
+}
+
+fn refused(operation: &'static str, message: &str) -> StoreError {
+    StoreError::Refused {
+        operation,
+        message: SafeText::new(message),
+    }
 }
 
 /// The longest beginning of `text` that has at most `max` bytes and ends between two characters,

@@ -2,20 +2,17 @@
 //! written by hand.
 //!
 //! Knows how the two databases differ in spelling (moments, casts), so that a case does not. Next:
-//! the files of cases beside this one.
+//! `steps.rs`, the usual steps of a case.
 
 #![expect(clippy::panic, reason = "a helper that cannot help fails the test")]
 
 use std::sync::Arc;
 
-use ledgertop::ledger::event::ActorKind;
-use ledgertop::ledger::job::{Actor, NewJob};
 use ledgertop::store::{self, DatabaseKind, Feed, LedgerUrl, Store};
 use sqlx::{
     AssertSqlSafe, Column as _, Connection as _, Executor as _, PgConnection, Row as _,
     SqliteConnection, ValueRef as _,
 };
-use uuid::Uuid;
 
 use crate::postgres_database::PostgresDatabase;
 use crate::sqlite_database::SqliteDatabase;
@@ -24,6 +21,7 @@ use crate::sqlite_database::SqliteDatabase;
 pub(crate) struct Ledger {
     url: LedgerUrl,
     address: String,
+    store: tokio::sync::OnceCell<Arc<dyn Store>>,
     _database: Database,
 }
 
@@ -58,6 +56,7 @@ impl Ledger {
         Self {
             url,
             address,
+            store: tokio::sync::OnceCell::new(),
             _database: database,
         }
     }
@@ -70,8 +69,16 @@ impl Ledger {
         self.url.kind()
     }
 
-    /// Another store on the ledger, as another process would have.
-    pub(crate) async fn store(&self) -> Arc<dyn Store> {
+    /// The store of the case.
+    pub(crate) async fn store(&self) -> &dyn Store {
+        self.store
+            .get_or_init(|| self.another_store())
+            .await
+            .as_ref()
+    }
+
+    /// Another store on the same ledger, as another process would have.
+    pub(crate) async fn another_store(&self) -> Arc<dyn Store> {
         self.url
             .store()
             .await
@@ -129,6 +136,23 @@ impl Ledger {
             ),
         }
     }
+
+    /// The database's clock, in milliseconds since 1970.
+    pub(crate) async fn now_ms(&self) -> i64 {
+        let query = match self.kind() {
+            DatabaseKind::Postgres => {
+                "SELECT CAST(CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) \
+                 AS text)"
+            }
+            DatabaseKind::Sqlite => {
+                "SELECT CAST(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER) \
+                 AS text)"
+            }
+        };
+        let text = self.value(query).await;
+        text.parse()
+            .unwrap_or_else(|error| panic!("'{text}' is no moment: {error}"))
+    }
 }
 
 /// A connection for SQL written by hand. Dropped inside a transaction it is a crash.
@@ -140,15 +164,10 @@ pub(crate) enum Connection {
 impl Connection {
     /// Runs one or more statements.
     pub(crate) async fn run(&mut self, text: &str) -> Result<(), String> {
+        let query = sqlx::raw_sql(AssertSqlSafe(text.to_owned()));
         let done = match self {
-            Self::Postgres(connection) => connection
-                .execute(sqlx::raw_sql(AssertSqlSafe(text.to_owned())))
-                .await
-                .map(|_done| ()),
-            Self::Sqlite(connection) => connection
-                .execute(sqlx::raw_sql(AssertSqlSafe(text.to_owned())))
-                .await
-                .map(|_done| ()),
+            Self::Postgres(connection) => connection.execute(query).await.map(|_done| ()),
+            Self::Sqlite(connection) => connection.execute(query).await.map(|_done| ()),
         };
         done.map_err(|error| match error.as_database_error() {
             Some(said) => said.message().to_owned(),
@@ -185,17 +204,4 @@ impl Connection {
         };
         read.unwrap_or_else(|error| panic!("'{text}': {error}"))
     }
-}
-
-/// A producer.
-pub(crate) fn producer() -> Actor {
-    Actor {
-        kind: ActorKind::Producer,
-        name: "a producer".to_owned(),
-    }
-}
-
-/// A job with a key of its own in the queue `thumbnails`.
-pub(crate) fn job(key: &str) -> NewJob {
-    NewJob::new(Uuid::now_v7(), "thumbnails", "render", key)
 }

@@ -2,6 +2,8 @@
 //!
 //! Next: `laws.rs`, what the triggers refuse.
 
+#![expect(clippy::expect_used, reason = "what a case does not find fails it")]
+
 use std::collections::BTreeSet;
 
 use ledgertop::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE};

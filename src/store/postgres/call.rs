@@ -1,0 +1,174 @@
+//! How a call reaches PostgreSQL: with a deadline, on a connection of the small pool, and again
+//! where the database itself says that a repetition may help.
+//!
+//! Owns deadlines, repetitions and what happens to a connection that did not answer. Knows no
+//! statement. Next: `exchange`, the busiest of them.
+
+use std::future::Future;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use sqlx::Postgres;
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnection, PgPool};
+use tokio::time::timeout;
+
+use crate::ledger::text::SafeText;
+use crate::store::StoreError;
+use crate::store::fault::{Call, Effect};
+
+/// How often a transaction is begun again after a deadlock or a serialisation failure.
+const REPETITIONS: u32 = 8;
+/// The longest pause before the first repetition; it doubles with each.
+const PAUSE_MS: u64 = 4;
+
+/// One short transaction. It may be run more than once.
+pub(super) trait Work: Sync {
+    /// What it brings.
+    type Answer: Send;
+    /// In words, as messages name it.
+    const OPERATION: &'static str;
+    /// Whether it may change the ledger.
+    const EFFECT: Effect;
+
+    /// Runs it.
+    fn run(
+        &self,
+        connection: &mut PgConnection,
+    ) -> impl Future<Output = Result<Self::Answer, Fault>> + Send;
+}
+
+/// Why one run failed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The driver says so.
+    Driver(sqlx::Error),
+    /// A value cannot be read, or a rule says no.
+    Store(StoreError),
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Driver(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Fault {
+    /// The error as the caller shall know it.
+    pub(super) fn explain(self, call: &Call<'_>) -> StoreError {
+        match self {
+            Self::Driver(error) => call.explain(&error),
+            Self::Store(error) => error,
+        }
+    }
+
+    /// Whether the database undid the transaction and a repetition may go through:
+    /// serialization_failure and deadlock_detected.
+    fn is_worth_a_repetition(&self) -> bool {
+        match self {
+            Self::Driver(error) => error
+                .as_database_error()
+                .and_then(|cause| cause.code().map(std::borrow::Cow::into_owned))
+                .is_some_and(|code| matches!(code.as_str(), "40001" | "40P01")),
+            Self::Store(_) => false,
+        }
+    }
+
+    /// Whether the connection can be used again: what the database answered is an answer.
+    fn left_a_good_connection(&self) -> bool {
+        match self {
+            Self::Driver(error) => error.as_database_error().is_some(),
+            Self::Store(_) => true,
+        }
+    }
+}
+
+/// The way to one ledger.
+#[derive(Debug)]
+pub(super) struct Line {
+    pool: PgPool,
+    ledger: SafeText,
+    deadline: Duration,
+    random: Mutex<ChaCha8Rng>,
+}
+
+impl Line {
+    pub(super) fn new(pool: PgPool, ledger: SafeText, deadline: Duration, seed: u64) -> Self {
+        Self {
+            pool,
+            ledger,
+            deadline,
+            random: Mutex::new(ChaCha8Rng::seed_from_u64(seed)),
+        }
+    }
+
+    /// Runs `work` within the deadline, repetitions included.
+    pub(super) async fn run<W: Work>(&self, work: &W) -> Result<W::Answer, StoreError> {
+        let mut call = Call {
+            operation: W::OPERATION,
+            ledger: &self.ledger,
+            effect: Effect::None,
+        };
+        let mut connection = match timeout(self.deadline, self.pool.acquire()).await {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(error)) => return Err(call.unreachable(&error.to_string())),
+            Err(_elapsed) => return Err(call.late(self.deadline)),
+        };
+        call.effect = W::EFFECT;
+        match timeout(self.deadline, self.repeat(work, &mut connection)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(fault)) => {
+                if !fault.left_a_good_connection() {
+                    close(connection);
+                }
+                Err(fault.explain(&call))
+            }
+            Err(_elapsed) => {
+                close(connection);
+                Err(call.late(self.deadline))
+            }
+        }
+    }
+
+    async fn repeat<W: Work>(
+        &self,
+        work: &W,
+        connection: &mut PgConnection,
+    ) -> Result<W::Answer, Fault> {
+        let mut repetition = 0;
+        loop {
+            match work.run(connection).await {
+                Err(fault) if fault.is_worth_a_repetition() && repetition < REPETITIONS => {
+                    tokio::time::sleep(self.pause(repetition)).await;
+                    repetition += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// A pause drawn evenly, so that two that met do not meet again.
+    fn pause(&self, repetition: u32) -> Duration {
+        let most = PAUSE_MS << repetition.min(REPETITIONS);
+        // A panic elsewhere leaves the generator usable all the same.
+        let mut random = match self.random.lock() {
+            Ok(random) => random,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        Duration::from_millis(random.random_range(1..=most))
+    }
+}
+
+/// Takes a connection that did not answer out of the pool and closes its socket: given back, it
+/// would be waited for again.
+fn close(connection: PoolConnection<Postgres>) {
+    drop(connection.detach());
+}

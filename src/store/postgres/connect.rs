@@ -1,0 +1,89 @@
+//! What every session of ours is like: named, with deadlines on the server's side, without JIT.
+//!
+//! Owns the connect options of the store's pool and of the feed's one connection, and the look at
+//! the schema that comes first. Next: `call`.
+
+use std::time::Duration;
+
+use sqlx::Connection as _;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+
+use super::call::Fault;
+use crate::ledger::text::SafeText;
+use crate::store::migrate;
+use crate::store::url::DatabaseKind;
+
+/// The most connections of one store. More than about ten on two cores made every worker slower.
+pub(super) const POOL_MAX: u32 = 10;
+/// The longest that a call may take, as seen from here; the server's limits are shorter, so that
+/// its answer still arrives.
+pub(super) const DEADLINE: Duration = Duration::from_secs(12);
+/// How long a connection may lie idle before it is asked whether it still works.
+const IDLE_UNCHECKED: Duration = Duration::from_secs(15);
+
+/// The session of a store: reads and writes.
+pub(super) fn store_session(options: &PgConnectOptions) -> PgConnectOptions {
+    common(options).options([
+        ("statement_timeout", "10s"),
+        ("lock_timeout", "5s"),
+        ("default_transaction_isolation", "read committed"),
+    ])
+}
+
+/// The session of a feed: cannot write, and plans for the values at hand: the feed's bound seen as
+/// a parameter made the planner assume a third of the log.
+pub(super) fn feed_session(options: &PgConnectOptions) -> PgConnectOptions {
+    common(options).options([
+        ("statement_timeout", "10s"),
+        ("lock_timeout", "2s"),
+        ("default_transaction_read_only", "on"),
+        ("plan_cache_mode", "force_custom_plan"),
+        ("max_parallel_workers_per_gather", "0"),
+    ])
+}
+
+fn common(options: &PgConnectOptions) -> PgConnectOptions {
+    options.clone().application_name("ledgertop").options([
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("jit", "off"),
+    ])
+}
+
+/// The pool of a store. It connects when it is first used.
+pub(super) fn pool(options: &PgConnectOptions) -> PgPool {
+    PgPoolOptions::new()
+        .max_connections(POOL_MAX)
+        .acquire_timeout(DEADLINE)
+        .idle_timeout(Duration::from_mins(5))
+        // A round trip before every call would cost a fifth of a worker's throughput.
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > IDLE_UNCHECKED {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .connect_lazy_with(store_session(options))
+}
+
+/// Makes sure that this program knows the schema.
+pub(super) async fn check_schema(
+    connection: &mut PgConnection,
+    ledger: &SafeText,
+) -> Result<(), Fault> {
+    let exists: bool = sqlx::query_scalar(include_str!(
+        "../../../assets/sql/postgres/schema_exists.sql"
+    ))
+    .fetch_one(&mut *connection)
+    .await?;
+    let version = if exists {
+        sqlx::query_scalar(include_str!("../../../assets/sql/schema_version.sql"))
+            .fetch_one(connection)
+            .await?
+    } else {
+        0
+    };
+    Ok(migrate::judge(DatabaseKind::Postgres, ledger, version)?)
+}
