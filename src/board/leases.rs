@@ -96,7 +96,7 @@ mod tests {
     use crate::ledger::time::Timestamp;
 
     #[test]
-    fn a_lease_is_near_its_end_for_ten_seconds_and_then_expired() {
+    fn a_lease_is_near_its_end_for_five_seconds_and_then_expired() {
         let mut leases = Leases::default();
         let worker = SafeText::new("w1");
         leases.add(Some(&worker), (40, Some(100)), 1);
@@ -108,8 +108,8 @@ mod tests {
             (summary.near_expiry, summary.expired, summary.oldest_age)
         };
         let held = |seconds| Some(Duration::from_secs(seconds));
-        assert_eq!(at(89), (0, 0, held(49)));
-        assert_eq!(at(90), (1, 0, held(50)));
+        assert_eq!(at(94), (0, 0, held(54)));
+        assert_eq!(at(95), (1, 0, held(55)));
         assert_eq!(at(100), (1, 0, held(60)));
         assert_eq!(at(101), (0, 1, held(61)));
     }

@@ -192,7 +192,7 @@ fn check_leases(said: &LeaseSummary, naive: &Naive<'_>) -> Result<(), TestCaseEr
     prop_assert_eq!(said.in_flight, many(ends.iter()));
     let expired = ends.iter().filter(|end| **end < naive.now_s);
     prop_assert_eq!(said.expired, many(expired));
-    let near = naive.now_s..=naive.now_s + 10;
+    let near = naive.now_s..=naive.now_s + 5;
     prop_assert_eq!(
         said.near_expiry,
         many(ends.iter().filter(|end| near.contains(end)))
