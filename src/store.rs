@@ -109,7 +109,8 @@ pub trait Store: Send + Sync {
 
     /// Settles attempts and claims the next jobs in one transaction. Either part may be empty. A
     /// settlement whose fence is no longer current changes nothing but leaves a `stale_refused`
-    /// event.
+    /// event. One that the same worker made before for the same claim is answered as it was then
+    /// and leaves nothing: after a lost answer, asking again is safe and tells the true outcome.
     ///
     /// # Errors
     /// Where the ledger cannot be reached or refuses a settlement as a whole.

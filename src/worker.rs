@@ -23,7 +23,6 @@ pub mod handler;
 pub mod housekeep;
 pub mod lanes;
 mod pause;
-mod resolve;
 mod settle;
 
 pub use handler::{Context, Done, Handler, HandlerError, Handlers};
@@ -168,8 +167,6 @@ pub struct Tally {
     pub lost: u64,
     /// Results given up: the ledger could not be asked until long after the lease.
     pub given_up: u64,
-    /// Settlements whose answer was lost and which were found to have been made.
-    pub confirmed: u64,
     /// Leases renewed.
     pub renewed: u64,
 }

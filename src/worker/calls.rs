@@ -4,7 +4,7 @@
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use crate::ledger::job::{JobRow, Lane, LeaseRef, Outcome, Settlement};
+use crate::ledger::job::{Lane, LeaseRef, Outcome, Settlement};
 use crate::store::{ClaimRequest, Exchanged, StoreError};
 
 /// A call under way, if there is one.
@@ -17,8 +17,6 @@ pub(super) struct Calls {
     pub(super) exchange: Call<ExchangeAnswer>,
     /// Renews leases.
     pub(super) renewal: Call<RenewalAnswer>,
-    /// Looks at jobs whose settlement has no answer.
-    pub(super) inquiry: Call<InquiryAnswer>,
     /// Looks for lanes.
     pub(super) look: Call<Result<Vec<Lane>, StoreError>>,
     /// Waits for a hint.
@@ -45,14 +43,6 @@ pub(super) struct RenewalAnswer {
     pub(super) leases: Vec<LeaseRef>,
     /// The answer.
     pub(super) result: Result<Vec<Outcome>, StoreError>,
-}
-
-/// What was found about jobs whose settlement has no answer: as many as could be looked at.
-pub(super) struct InquiryAnswer {
-    /// The settlements with their jobs.
-    pub(super) found: Vec<(Settlement, Option<JobRow>)>,
-    /// Why the looking ended early.
-    pub(super) error: Option<StoreError>,
 }
 
 /// Waits for the call's answer and clears it; for ever where there is none.

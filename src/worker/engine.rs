@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::appetite::Appetite;
 use super::attempt::{self, Ended};
-use super::calls::{Calls, ExchangeAnswer, InquiryAnswer, RenewalAnswer, answer};
-use super::flight::{Admission, Flight, Phase, Stop};
+use super::calls::{Calls, ExchangeAnswer, RenewalAnswer, answer};
+use super::flight::{Admission, Flight, Phase, Sent, Stop};
 use super::pause::Pause;
 use super::{Context, Handlers, Shutdown, Tally, WorkerOptions};
 use crate::ledger::job::{Claimed, Lane, LeaseRef, Verdict};
@@ -67,7 +67,6 @@ enum Wake {
     Gently,
     Exchanged(ExchangeAnswer),
     Renewed(RenewalAnswer),
-    Inquired(InquiryAnswer),
     Looked(Result<Vec<Lane>, StoreError>),
     Hinted,
     Ended(Joined),
@@ -105,7 +104,6 @@ impl Engine {
                 Wake::Gently => self.begin_stopping(Instant::now()),
                 Wake::Exchanged(answer) => self.exchanged(answer),
                 Wake::Renewed(answer) => self.renewed(answer),
-                Wake::Inquired(answer) => self.inquired(answer),
                 Wake::Looked(result) => self.looked(result),
                 Wake::Hinted => self.appetite.hinted(Instant::now()),
                 Wake::Ended(joined) => self.gather(joined).await,
@@ -121,7 +119,6 @@ impl Engine {
     fn begin_calls(&mut self, now: Instant) {
         self.proceed_stopping(now);
         self.begin_renewal(now);
-        self.begin_inquiry(now);
         self.begin_exchange(now);
         self.begin_look(now);
     }
@@ -137,7 +134,6 @@ impl Engine {
             () = shutdown.gently.cancelled(), if !stopping => Wake::Gently,
             exchanged = answer(&mut self.calls.exchange) => Wake::Exchanged(exchanged),
             renewed = answer(&mut self.calls.renewal) => Wake::Renewed(renewed),
-            inquired = answer(&mut self.calls.inquiry) => Wake::Inquired(inquired),
             looked = answer(&mut self.calls.look) => Wake::Looked(looked),
             Some(joined) = self.tasks.join_next_with_id(), if running => Wake::Ended(joined),
             () = answer(&mut self.calls.hint) => Wake::Hinted,
@@ -213,8 +209,7 @@ impl Engine {
                 Phase::Running
                 | Phase::Stopping(Stop::LeaseOver | Stop::Release)
                 | Phase::Finished { .. }
-                | Phase::Settling
-                | Phase::Doubtful(_),
+                | Phase::Settling,
                 _,
             ) => attempt::judge(&entry.job, ended, &mut self.random),
         };
@@ -238,7 +233,7 @@ impl Engine {
             // Too late to begin: given back, where it is still ours to give.
             let phase = Phase::Finished {
                 verdict: Verdict::Release,
-                sent: false,
+                sent: Sent::Never,
             };
             self.flight.admit(Admission {
                 job,
@@ -343,9 +338,6 @@ impl Engine {
     }
 
     fn is_finished(&self) -> bool {
-        self.stopping.is_some()
-            && self.flight.len() == 0
-            && self.calls.exchange.is_none()
-            && self.calls.inquiry.is_none()
+        self.stopping.is_some() && self.flight.len() == 0 && self.calls.exchange.is_none()
     }
 }

@@ -28,13 +28,23 @@ pub(super) enum Phase {
     Finished {
         /// How it ended.
         verdict: Verdict,
-        /// Whether the settlement was sent before, without an answer that counts.
-        sent: bool,
+        /// What is known of sending the settlement.
+        sent: Sent,
     },
     /// Its settlement is under way.
     Settling,
-    /// Its settlement was sent and the answer was lost: the job is to be looked at.
-    Doubtful(Verdict),
+}
+
+/// What is known of sending a settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// It was not sent yet.
+    Never,
+    /// It was sent and was not made.
+    NotMade,
+    /// It was sent and the answer was lost. Sent again, it is answered as it was then; a renewal
+    /// meanwhile would be refused, and recorded, if it was made.
+    PerhapsMade,
 }
 
 /// Why a handler was told to stop.
@@ -123,13 +133,6 @@ impl Flight {
         self.entries.get(&lease)
     }
 
-    /// Whether the lease has ended at `now`, by our clock; so has one that is not held.
-    pub(super) fn is_over(&self, lease: LeaseRef, now: Instant) -> bool {
-        self.entries
-            .get(&lease)
-            .is_none_or(|entry| entry.deadline <= now)
-    }
-
     /// The lease whose handler runs in that task.
     pub(super) fn of_task(&self, task: Id) -> Option<LeaseRef> {
         let found = self
@@ -171,7 +174,7 @@ impl Flight {
 
     /// Notes how the attempt of a held job ended; it is settled next.
     pub(super) fn finish(&mut self, lease: LeaseRef, verdict: Verdict) {
-        self.put_back(lease, verdict, false);
+        self.put_back(lease, verdict, Sent::Never);
     }
 
     /// Takes up to `most` results to be settled together, oldest first, and their lanes' jobs.
@@ -193,41 +196,17 @@ impl Flight {
             }
             match std::mem::replace(&mut entry.phase, Phase::Settling) {
                 Phase::Finished { verdict, .. } => taken.push(Settlement { lease, verdict }),
-                other @ (Phase::Running
-                | Phase::Stopping(_)
-                | Phase::Settling
-                | Phase::Doubtful(_)) => entry.phase = other,
+                other @ (Phase::Running | Phase::Stopping(_) | Phase::Settling) => {
+                    entry.phase = other;
+                }
             }
         }
         taken
     }
 
-    /// A settlement under way was not made: it is to be sent again.
-    pub(super) fn send_again(&mut self, settlement: Settlement) {
-        self.put_back(settlement.lease, settlement.verdict, true);
-    }
-
-    /// The answer to a settlement was lost: the job is to be looked at first.
-    pub(super) fn doubt(&mut self, settlement: Settlement) {
-        if let Some(entry) = self.entries.get_mut(&settlement.lease) {
-            entry.phase = Phase::Doubtful(settlement.verdict);
-        }
-    }
-
-    /// The settlements whose answer was lost.
-    pub(super) fn doubtful(&self) -> Vec<Settlement> {
-        self.entries
-            .iter()
-            .filter_map(|(lease, entry)| match &entry.phase {
-                Phase::Doubtful(verdict) => Some(Settlement {
-                    lease: *lease,
-                    verdict: verdict.clone(),
-                }),
-                Phase::Running | Phase::Stopping(_) | Phase::Finished { .. } | Phase::Settling => {
-                    None
-                }
-            })
-            .collect()
+    /// A settlement under way had no good answer: it is to be sent again.
+    pub(super) fn send_again(&mut self, settlement: Settlement, sent: Sent) {
+        self.put_back(settlement.lease, settlement.verdict, sent);
     }
 
     /// A renewal sent at `sent` was made.
@@ -263,7 +242,7 @@ impl Flight {
                 entry.phase = Phase::Stopping(Stop::Lost);
                 entry.cancel.cancel();
             }
-            Phase::Finished { .. } | Phase::Settling | Phase::Doubtful(_) => {
+            Phase::Finished { .. } | Phase::Settling => {
                 self.entries.remove(&lease);
             }
         }
@@ -314,15 +293,24 @@ impl Flight {
                     entry.cancel.cancel();
                     continue;
                 }
-                Phase::Finished { sent: true, .. } if entry.deadline + self.lease <= now => {
+                Phase::Finished { sent, .. }
+                    if *sent != Sent::Never && entry.deadline + self.lease <= now =>
+                {
                     found.given_up.push(*lease);
                     continue;
                 }
                 Phase::Running | Phase::Finished { .. } => {}
                 // Neither is renewed; each comes back to `Finished`, which sets the next look.
-                Phase::Stopping(_) | Phase::Settling | Phase::Doubtful(_) => continue,
+                Phase::Stopping(_) | Phase::Settling => continue,
             }
-            if entry.deadline <= now {
+            let perhaps_settled = matches!(
+                entry.phase,
+                Phase::Finished {
+                    sent: Sent::PerhapsMade,
+                    ..
+                }
+            );
+            if entry.deadline <= now || perhaps_settled {
                 at = entry.deadline + self.lease;
             } else if entry.renewing {
                 at = entry.deadline;
@@ -342,7 +330,7 @@ impl Flight {
         found
     }
 
-    fn put_back(&mut self, lease: LeaseRef, verdict: Verdict, sent: bool) {
+    fn put_back(&mut self, lease: LeaseRef, verdict: Verdict, sent: Sent) {
         if let Some(entry) = self.entries.get_mut(&lease) {
             entry.phase = Phase::Finished { verdict, sent };
             entry.task = None;

@@ -1,18 +1,16 @@
-//! Settling and claiming in one exchange, renewing leases, and finding out about answers that were
-//! lost.
+//! Settling and claiming in one exchange, and renewing leases.
 //!
 //! The other half of [`super::engine`]: how each call to the ledger begins and how its answer is
-//! taken. What an answer means for one settlement when it was lost is in [`super::resolve`].
+//! taken. A settlement whose answer was lost is sent again: the ledger answers it as it was then.
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::calls::{ExchangeAnswer, InquiryAnswer, RenewalAnswer};
+use super::calls::{ExchangeAnswer, RenewalAnswer};
 use super::engine::Engine;
-use super::resolve::{Resolution, resolve};
+use super::flight::Sent;
 use crate::ledger::job::{Lane, LeaseRef, Outcome, Settlement, Verdict};
-use crate::ledger::num;
 use crate::ledger::state::State;
 use crate::store::{BATCH_MAX, ClaimRequest, Exchanged, StoreError};
 
@@ -170,19 +168,9 @@ impl Engine {
         let now = Instant::now();
         tracing::warn!(%error, settlements = count, claim = claim.is_some(), "exchange failed");
         match fate(error) {
-            Fate::NotMade => {
-                for settlement in settlements {
-                    self.flight.send_again(settlement);
-                }
-                self.settle_pause.lengthen(now, &mut self.random);
-            }
+            Fate::NotMade => self.send_again(settlements, Sent::NotMade, now),
             // Jobs that this call may have claimed come back with their leases.
-            Fate::Unknown => {
-                for settlement in settlements {
-                    self.flight.doubt(settlement);
-                }
-                self.settle_pause.lengthen(now, &mut self.random);
-            }
+            Fate::Unknown => self.send_again(settlements, Sent::PerhapsMade, now),
             Fate::Refused if count == 1 && claim.is_none() => {
                 // This one alone is refused: its lease runs out and the ledger says why it failed.
                 self.alone = self.alone.saturating_sub(1);
@@ -193,13 +181,17 @@ impl Engine {
                 }
             }
             Fate::Refused | Fate::Troubled => {
-                for settlement in settlements {
-                    self.flight.send_again(settlement);
-                }
                 self.alone = self.alone.max(count);
-                self.settle_pause.lengthen(now, &mut self.random);
+                self.send_again(settlements, Sent::NotMade, now);
             }
         }
+    }
+
+    fn send_again(&mut self, settlements: Vec<Settlement>, sent: Sent, now: Instant) {
+        for settlement in settlements {
+            self.flight.send_again(settlement, sent);
+        }
+        self.settle_pause.lengthen(now, &mut self.random);
     }
 
     /// Looks over the leases and renews those that are due.
@@ -263,54 +255,6 @@ impl Engine {
                 tracing::warn!(job = %lease.job, "lease lost: there is no such job");
                 self.flight.lost(lease);
             }
-        }
-    }
-
-    /// Looks at the jobs whose settlement has no answer.
-    pub(super) fn begin_inquiry(&mut self, now: Instant) {
-        if self.calls.inquiry.is_some() || self.settle_pause.after(now).is_some() {
-            return;
-        }
-        let doubtful = self.flight.doubtful();
-        if doubtful.is_empty() {
-            return;
-        }
-        let store = Arc::clone(&self.store);
-        self.calls.inquiry = Some(Box::pin(async move {
-            let mut found = Vec::new();
-            let mut error = None;
-            for settlement in doubtful {
-                match store.job(settlement.lease.job).await {
-                    Ok(row) => found.push((settlement, row)),
-                    Err(failed) => {
-                        error = Some(failed);
-                        break;
-                    }
-                }
-            }
-            InquiryAnswer { found, error }
-        }));
-    }
-
-    /// Takes in what was found about settlements without an answer.
-    pub(super) fn inquired(&mut self, answer: InquiryAnswer) {
-        let now = Instant::now();
-        for (settlement, row) in answer.found {
-            let over = self.flight.is_over(settlement.lease, now);
-            let resolution = resolve(row.as_ref(), settlement.lease, &settlement.verdict, over);
-            match resolution {
-                Resolution::SendAgain => self.flight.send_again(settlement),
-                Resolution::Known(outcome) => {
-                    tracing::info!(job = %settlement.lease.job, "settle found to have been made");
-                    self.tally.confirmed +=
-                        num::count(usize::from(matches!(outcome, Outcome::Applied { .. })));
-                    self.settled(&settlement, outcome);
-                }
-            }
-        }
-        if let Some(error) = answer.error {
-            tracing::warn!(%error, "could not look at unanswered settles; trying again");
-            self.settle_pause.lengthen(now, &mut self.random);
         }
     }
 }
