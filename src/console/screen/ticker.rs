@@ -1,4 +1,5 @@
-//! The ticker: the latest events, newest first. What operators did stands out.
+//! The ticker: the latest events, newest first. What operators did stands out. Events that are alike in all
+//! that is shown, and of the same second, are one line with a count: a busy queue does not push out the rest.
 
 use ratatui::layout::Rect;
 
@@ -14,6 +15,7 @@ use super::scope::Scope;
 
 const TIME: u16 = 9;
 const KIND: u16 = 14;
+const TIMES: u16 = 4;
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scope: Option<Scope<'_>>) {
@@ -26,22 +28,54 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scope: Op
         .ticker
         .iter()
         .filter(|tick| scope.queue.is_none_or(|queue| *queue == tick.queue));
-    let mut drawn = 0;
-    for (row, tick) in ticks.enumerate() {
+    let lines = grouped(ticks, usize::from(inner.height));
+    for (row, (tick, times)) in lines.iter().enumerate() {
         let Some(spot) = Spot::row(inner, num::columns(row)) else {
             return;
         };
-        draw_tick(canvas, spot, model, scope, tick);
-        drawn += 1;
+        draw_tick(canvas, spot, model, scope, (tick, *times));
     }
-    if drawn == 0
+    if lines.is_empty()
         && let Some(spot) = Spot::row(inner, 0)
     {
         canvas.text(spot, Role::Muted, "nothing has happened yet");
     }
 }
 
-fn draw_tick(canvas: &mut Canvas<'_>, spot: Spot, model: &Model, scope: Scope<'_>, tick: &Tick) {
+/// The first `most` lines: each an event, and how many like it there were in its second.
+fn grouped<'a>(ticks: impl Iterator<Item = &'a Tick>, most: usize) -> Vec<(&'a Tick, u64)> {
+    let mut lines: Vec<(&Tick, u64)> = Vec::new();
+    for tick in ticks {
+        if let Some((_, times)) = lines.iter_mut().find(|(line, _)| are_alike(line, tick)) {
+            *times = times.saturating_add(1);
+        } else if lines.len() < most {
+            lines.push((tick, 1));
+        }
+    }
+    lines
+}
+
+fn are_alike(a: &Tick, b: &Tick) -> bool {
+    let moment = |tick: &Tick| {
+        (
+            tick.at.second(),
+            tick.kind,
+            tick.from,
+            tick.to,
+            tick.actor_kind,
+        )
+    };
+    moment(a) == moment(b)
+        && (&a.queue, &a.actor, &a.failure, &a.note) == (&b.queue, &b.actor, &b.failure, &b.note)
+}
+
+fn draw_tick(
+    canvas: &mut Canvas<'_>,
+    spot: Spot,
+    model: &Model,
+    scope: Scope<'_>,
+    (tick, times): (&Tick, u64),
+) {
     let is_operator = match tick.actor_kind {
         ActorKind::Operator => true,
         ActorKind::Producer | ActorKind::Worker | ActorKind::System => false,
@@ -55,7 +89,11 @@ fn draw_tick(canvas: &mut Canvas<'_>, spot: Spot, model: &Model, scope: Scope<'_
     canvas.text(spot.first(TIME - 1), Role::Muted, &time);
     let spot = spot.after(TIME);
     canvas.text(spot.first(KIND - 1), kind, tick.kind.name());
-    let mut spot = spot.after(KIND);
+    let spot = spot.after(KIND);
+    if times > 1 {
+        canvas.text(spot.first(TIMES - 1), Role::Text, &format!("×{times}"));
+    }
+    let mut spot = spot.after(TIMES);
     if scope.queue.is_none() {
         let queue = (spot.columns / 4).clamp(8, 24);
         canvas.text(spot.first(queue), Role::Text, tick.queue.as_str());
