@@ -35,7 +35,7 @@ pub mod widget;
 
 use clock::Clock;
 use effect::Effect;
-use effects::Wish;
+use effects::{Deadlines, Reader, Wish};
 use keymap::Keymap;
 use model::{Fixed, Model};
 use msg::{Inbox, Msg, Outbox};
@@ -183,11 +183,14 @@ fn run_adopted(options: ConsoleOptions) -> Result<Ended, ConsoleError> {
     let (wishes, wish) = watch::channel(at_first);
     let ledger = runtime().map_err(system("start a runtime"))?;
     watch_over(&ledger, outbox.clone(), signals_of(outbox.clone()));
-    watch_over(
-        &ledger,
-        outbox.clone(),
-        effects::read(options.feed, outbox, wish, options.seed),
-    );
+    let reader = Reader {
+        open: options.feed,
+        outbox: outbox.clone(),
+        wish,
+        deadlines: Deadlines::default(),
+        seed: options.seed,
+    };
+    watch_over(&ledger, outbox, reader.run());
     let mut shell = Shell {
         taken,
         writer,

@@ -19,12 +19,27 @@ use crate::store::{Feed, StoreError};
 use super::OpenFeed;
 use super::msg::{Ended, Msg, Outbox};
 
-/// How long connecting may take.
-const OPEN_LIMIT: Duration = Duration::from_secs(5);
-/// How long counting everything may take; the store bounds the statement itself more tightly.
-const BASE_LIMIT: Duration = Duration::from_secs(60);
-/// How long one reading of events may take.
-const NEXT_LIMIT: Duration = Duration::from_secs(5);
+/// How long each call may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadlines {
+    /// Connecting.
+    pub open: Duration,
+    /// Counting everything; the store bounds the statement itself more tightly.
+    pub base: Duration,
+    /// One reading of events.
+    pub next: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            open: Duration::from_secs(5),
+            base: Duration::from_secs(60),
+            next: Duration::from_secs(5),
+        }
+    }
+}
+
 /// Waits between attempts: full jitter in `[0, min(cap, base · 2^(n−1))]`, on top of the least. The cap
 /// keeps the time from the ledger's return to LIVE within five seconds.
 const RETRY_BASE: Duration = Duration::from_millis(500);
@@ -62,110 +77,109 @@ impl From<Ended> for Stop {
     }
 }
 
-/// Reads until the screen is gone.
-pub async fn read(
-    open: Box<dyn OpenFeed>,
-    outbox: Outbox,
-    mut wish: watch::Receiver<Wish>,
-    seed: u64,
-) {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut attempt = 0_u32;
-    loop {
-        attempt = attempt.saturating_add(1);
-        let stop = session(open.as_ref(), &outbox, &mut wish, &mut attempt).await;
-        let error = match stop {
-            Stop::Ended => return,
-            Stop::Recount => continue,
-            Stop::Failed(error) => error,
-        };
-        let retry_in =
-            RETRY_LEAST + full_jitter(RETRY_BASE, RETRY_CAP, attempt.max(1), &mut random);
-        let error = SafeText::from(error.to_string());
-        tracing::warn!(%error, attempt, ?retry_in, "reading the ledger failed");
-        let failed = Msg::Failed { error, retry_in };
-        if outbox.send_async(Instant::now(), failed).await.is_err() {
-            return;
-        }
-        tokio::time::sleep(retry_in).await;
-    }
+/// Reads a ledger for a screen.
+pub struct Reader {
+    /// Opens the ledger.
+    pub open: Box<dyn OpenFeed>,
+    /// Where readings go.
+    pub outbox: Outbox,
+    /// What the screen wants.
+    pub wish: watch::Receiver<Wish>,
+    /// How long each call may take.
+    pub deadlines: Deadlines,
+    /// Seeds the jitter.
+    pub seed: u64,
 }
 
-/// Opens, counts, then reads what changed, until something ends it.
-async fn session(
-    open: &dyn OpenFeed,
-    outbox: &Outbox,
-    wish: &mut watch::Receiver<Wish>,
-    attempt: &mut u32,
-) -> Stop {
-    match connected(open, outbox, wish, attempt).await {
-        Ok(never) => match never {},
-        Err(stop) => stop,
+impl Reader {
+    /// Reads until the screen is gone.
+    pub async fn run(mut self) {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut attempt = 0_u32;
+        loop {
+            attempt = attempt.saturating_add(1);
+            let error = match self.session(&mut attempt).await {
+                Stop::Ended => return,
+                Stop::Recount => continue,
+                Stop::Failed(error) => SafeText::from(error.to_string()),
+            };
+            let jitter = full_jitter(RETRY_BASE, RETRY_CAP, attempt.max(1), &mut random);
+            let retry_in = RETRY_LEAST + jitter;
+            tracing::warn!(%error, attempt, ?retry_in, "reading the ledger failed");
+            if self.tell(Msg::Failed { error, retry_in }).await.is_err() {
+                return;
+            }
+            tokio::time::sleep(retry_in).await;
+        }
+    }
+
+    async fn tell(&self, msg: Msg) -> Result<(), Ended> {
+        self.outbox.send_async(Instant::now(), msg).await
+    }
+
+    /// Opens, counts, then reads what changed, until something ends it.
+    async fn session(&mut self, attempt: &mut u32) -> Stop {
+        match self.connected(attempt).await {
+            Ok(never) => match never {},
+            Err(stop) => stop,
+        }
+    }
+
+    async fn connected(&mut self, attempt: &mut u32) -> Result<Never, Stop> {
+        self.tell(Msg::Opening { attempt: *attempt }).await?;
+        let recounts = self.wish.borrow_and_update().recounts;
+        let limit = self.deadlines;
+        let mut feed = within(limit.open, "opening the ledger", self.open.open()).await?;
+        let base = within(limit.base, "counting the jobs", feed.base()).await?;
+        let read_at = Instant::now();
+        let as_of = base.as_of;
+        // Folding a large base takes a while: not on a thread that others wait for.
+        let folded = tokio::task::spawn_blocking(move || Box::new(Board::load(&base))).await;
+        let Ok(board) = folded else {
+            // It panicked; the hook has given the terminal back and said so.
+            self.tell(Msg::Panicked).await?;
+            return Err(Stop::Ended);
+        };
+        let loaded = Msg::Loaded { as_of, board };
+        self.outbox.send_async(read_at, loaded).await?;
+        *attempt = 0;
+        self.tail(feed.as_mut(), recounts).await
+    }
+
+    /// Reads what changed, every refresh interval.
+    async fn tail(&mut self, feed: &mut dyn Feed, recounts: u64) -> Result<Never, Stop> {
+        let mut last = tokio::time::Instant::now();
+        loop {
+            self.wait(last, recounts).await?;
+            last = tokio::time::Instant::now();
+            loop {
+                let batch = within(self.deadlines.next, "reading the events", feed.next()).await?;
+                let more = batch.more;
+                self.tell(Msg::Events(batch)).await?;
+                if !more {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Waits until the next reading is due, which a new wish may change.
+    async fn wait(&mut self, last: tokio::time::Instant, recounts: u64) -> Result<(), Stop> {
+        loop {
+            let wanted = *self.wish.borrow_and_update();
+            if wanted.recounts != recounts {
+                return Err(Stop::Recount);
+            }
+            tokio::select! {
+                () = tokio::time::sleep_until(last + wanted.refresh) => return Ok(()),
+                changed = self.wish.changed() => changed.map_err(|_closed| Stop::Ended)?,
+            }
+        }
     }
 }
 
 /// A connected session has no end but a [`Stop`].
 enum Never {}
-
-async fn connected(
-    open: &dyn OpenFeed,
-    outbox: &Outbox,
-    wish: &mut watch::Receiver<Wish>,
-    attempt: &mut u32,
-) -> Result<Never, Stop> {
-    let opening = Msg::Opening { attempt: *attempt };
-    outbox.send_async(Instant::now(), opening).await?;
-    let recounts = wish.borrow_and_update().recounts;
-    let mut feed = within(OPEN_LIMIT, "opening the ledger", open.open()).await?;
-    let base = within(BASE_LIMIT, "counting the jobs", feed.base()).await?;
-    let read_at = Instant::now();
-    let as_of = base.as_of;
-    // Folding a large base takes a while: not on a thread that others wait for.
-    let folded = tokio::task::spawn_blocking(move || Box::new(Board::load(&base))).await;
-    let Ok(board) = folded else {
-        // It panicked; the hook has given the terminal back and said so.
-        outbox.send_async(Instant::now(), Msg::Panicked).await?;
-        return Err(Stop::Ended);
-    };
-    outbox
-        .send_async(read_at, Msg::Loaded { as_of, board })
-        .await?;
-    *attempt = 0;
-    tail(feed.as_mut(), outbox, wish, recounts).await
-}
-
-/// Reads what changed, every refresh interval.
-async fn tail(
-    feed: &mut dyn Feed,
-    outbox: &Outbox,
-    wish: &mut watch::Receiver<Wish>,
-    recounts: u64,
-) -> Result<Never, Stop> {
-    let mut last = tokio::time::Instant::now();
-    loop {
-        loop {
-            let wanted = *wish.borrow_and_update();
-            if wanted.recounts != recounts {
-                return Err(Stop::Recount);
-            }
-            tokio::select! {
-                () = tokio::time::sleep_until(last + wanted.refresh) => break,
-                changed = wish.changed() => changed.map_err(|_closed| Stop::Ended)?,
-            }
-        }
-        last = tokio::time::Instant::now();
-        loop {
-            let batch = within(NEXT_LIMIT, "reading the events", feed.next()).await?;
-            let more = batch.more;
-            outbox
-                .send_async(Instant::now(), Msg::Events(batch))
-                .await?;
-            if !more {
-                break;
-            }
-        }
-    }
-}
 
 async fn within<T>(
     limit: Duration,
@@ -180,3 +194,6 @@ async fn within<T>(
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;
