@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::console::columns::{self, Column, Placed, Row, Side};
-use crate::console::model::{Filter, Model, OverviewState};
+use crate::console::model::{Filter, Link, Model, OverviewState};
 use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::canvas::{Piece, Spot};
@@ -81,7 +81,10 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &O
 
 fn empty(model: &Model, state: &OverviewState) -> &'static str {
     if model.shown.is_none() {
-        "counting …"
+        match model.link {
+            Link::Lost { .. } => "not counted yet",
+            Link::Opening { .. } | Link::Good => "counting …",
+        }
     } else if state.filter.text().is_empty() {
         "no jobs, and no events in the window"
     } else {
