@@ -217,7 +217,7 @@ enum Unparsed {
 fn parse(arguments: &[OsString]) -> Result<Cli, Unparsed> {
     let secret = arguments
         .iter()
-        .any(|argument| url::holds_password(&argument.to_string_lossy()));
+        .any(|argument| url::argument_holds_password(&argument.to_string_lossy()));
     if secret {
         return Err(Unparsed::Refused(ConfigError::PasswordInArguments));
     }

@@ -210,13 +210,8 @@ fn chosen(
         return Ok(Setting { value, origin });
     }
     let known: Vec<&str> = ledgers.keys().map(String::as_str).collect();
-    let shown = if super::url::holds_password(&text) {
-        "…"
-    } else {
-        text.as_str()
-    };
     Err(ConfigError::UnknownLedger {
-        name: SafeText::new(shown),
+        name: super::url::shown(&text),
         origin: origin.to_string(),
         hint: hint(&text, &known),
     })

@@ -45,7 +45,7 @@ impl UrlText {
 
     /// The URL without its password, safe to show.
     pub fn redacted(&self) -> SafeText {
-        SafeText::new(&redact(&self.0))
+        shown(&self.0)
     }
 
     /// A relative SQLite path, seen from `directory`; any other URL as it is.
@@ -62,9 +62,38 @@ impl UrlText {
     }
 }
 
-/// Whether any text, of a flag or elsewhere, looks like a URL with a password in it.
+/// Whether an argument holds the URL of a PostgreSQL ledger with a password, also where its scheme
+/// is mistyped. URLs of other things, in a payload for example, are none of our business.
+pub fn argument_holds_password(argument: &str) -> bool {
+    let mut rest = argument;
+    while let Some((before, behind)) = rest.split_once("://") {
+        let letters = |each: char| !each.is_ascii_alphanumeric();
+        let scheme = before.rsplit(letters).next().unwrap_or_default();
+        let near = SCHEMES.iter().any(|known| {
+            strsim::damerau_levenshtein(&scheme.to_ascii_lowercase(), known) <= SCHEME_TYPOS_MAX
+        });
+        if near && holds_password(&format!("{scheme}://{behind}")) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
+}
+
+/// The schemes of URLs that may hold a password.
+const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
+
+/// How many letters of a scheme may be off for it still to be meant.
+const SCHEME_TYPOS_MAX: usize = 2;
+
+/// Whether any text is a URL with a password, of whatever scheme.
 pub fn holds_password(text: &str) -> bool {
     redact(text) != text
+}
+
+/// Any text as if it were a URL: without its password, safe to show.
+pub fn shown(text: &str) -> SafeText {
+    SafeText::new(&redact(text))
 }
 
 /// `text` with everything that could be a password of a URL replaced. It errs on the side of
@@ -118,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(text: &str) -> String {
+    fn said(text: &str) -> String {
         UrlText::parse(text).unwrap().to_string()
     }
 
@@ -144,6 +173,28 @@ mod tests {
     }
 
     #[test]
+    fn only_a_ledgers_password_is_refused_in_an_argument() {
+        for argument in [
+            "postgres://ann:s3cret@db/jobs",
+            "--ledger=postgresql://ann:s3cret@db/jobs",
+            "--ledger=posgres://ann:s3cret@db/jobs",
+            "POSTGRES://ann:s3cret@db",
+            "{\"x\":\"http://a\",\"y\":\"postgres://ann:s3cret@db\"}",
+        ] {
+            assert!(argument_holds_password(argument), "{argument}");
+        }
+        for argument in [
+            "postgres://ann@db:5432/jobs",
+            "{\"url\":\"https://host:8080/a@b\"}",
+            "https://ann:s3cret@elsewhere/",
+            "t7:mail:1",
+            "",
+        ] {
+            assert!(!argument_holds_password(argument), "{argument}");
+        }
+    }
+
+    #[test]
     fn what_is_no_secret_is_shown() {
         for text in [
             "sqlite:jobs.db",
@@ -151,10 +202,10 @@ mod tests {
             "postgres://ann@db:5432/jobs?sslmode=verify-full",
             "postgres://db/jobs",
         ] {
-            assert_eq!(shown(text), text);
+            assert_eq!(said(text), text);
         }
         assert_eq!(
-            shown("postgres://ann:s3cret@db/jobs"),
+            said("postgres://ann:s3cret@db/jobs"),
             "postgres://ann:***@db/jobs"
         );
     }
