@@ -11,6 +11,7 @@
     clippy::indexing_slicing
 )]
 
+pub mod audit;
 pub mod backoff;
 pub mod error_class;
 pub mod event;

@@ -7,4 +7,5 @@ pub mod console;
 pub mod demo;
 pub mod ledger;
 pub mod store;
+pub mod verify;
 pub mod worker;

@@ -10,6 +10,7 @@ use crate::{File, Finding};
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("ledger", &[]),
     ("board", &["ledger"]),
+    ("verify", &["ledger"]),
     ("store", &["board", "ledger"]),
     ("transport", &["ledger", "store"]),
     ("operate", &["ledger", "store"]),
