@@ -1,8 +1,10 @@
-//! Access to a ledger: one trait for writing, one for reading the feed, and the errors of both.
+//! Access to a ledger: one trait for writing, one for reading the feed, one for auditing
+//! all of it, and their errors.
 //!
 //! The implementations in `sqlite` and `postgres` bind values, run statements and map rows. No rule
-//! lives in them: rules are in [`crate::ledger`] and in the database's triggers. A [`Feed`] is made
-//! from a connection that cannot write; a [`Store`] exists only where something is to be written.
+//! lives in them: rules are in [`crate::ledger`] and in the database's triggers. A [`Feed`] and
+//! an [`Audit`] are made from a connection that cannot write; a [`Store`] exists only where
+//! something is to be written.
 //! Next on the walk of a row to a cell: [`crate::ledger::feed`].
 
 use std::time::Duration;
@@ -17,6 +19,7 @@ use crate::ledger::job::{
 };
 use crate::ledger::policy::Policy;
 
+pub mod audit;
 pub mod error;
 mod fault;
 pub mod migrate;
@@ -25,6 +28,7 @@ mod row;
 mod sqlite;
 pub mod url;
 
+pub use audit::Audit;
 pub use error::StoreError;
 pub use migrate::init;
 pub use url::{DatabaseKind, LedgerUrl};

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use sqlx::postgres::PgConnectOptions;
 use uuid::Uuid;
 
-use super::{Act, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
+use super::audit::Pages;
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
 use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
@@ -20,6 +21,7 @@ use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 use crate::store::row::{bound_millis, cut};
 
+mod audit;
 mod begin;
 mod call;
 mod connect;
@@ -31,6 +33,7 @@ mod moment;
 mod operate;
 mod reads;
 mod rows;
+mod session;
 mod sweep;
 
 use call::{Fault, Line, Work};
@@ -64,6 +67,15 @@ pub(crate) fn feed(options: &PgConnectOptions, ledger: &SafeText) -> Box<dyn Fee
         connect::feed_session(options),
         ledger.clone(),
     ))
+}
+
+/// A reading of the whole ledger, which connects when it begins.
+pub(crate) fn audit(options: &PgConnectOptions, ledger: &SafeText) -> Box<dyn Audit> {
+    let session = connect::feed_session(options);
+    Box::new(Pages::new(audit::PostgresAudit::new(
+        session,
+        ledger.clone(),
+    )))
 }
 
 struct CheckSchema<'a>(&'a SafeText);

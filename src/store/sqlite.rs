@@ -6,6 +6,7 @@
 //! [`access`], what all of them stand on, then [`feed`].
 
 mod access;
+mod audit;
 mod claim;
 mod columns;
 mod connect;
@@ -26,14 +27,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use super::{Act, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
+use super::audit::Pages;
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
 use crate::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
-    Settlement,
+    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
 };
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
-use crate::store::row::cut;
 use access::Access;
 use hint::Hint;
 use policy::Policies;
@@ -61,6 +61,11 @@ pub(crate) fn feed(path: &Path, ledger: &SafeText) -> Box<dyn Feed> {
     Box::new(feed::SqliteFeed::new(path, ledger))
 }
 
+/// A reading of the whole ledger, which connects when it begins.
+pub(crate) fn audit(path: &Path, ledger: &SafeText) -> Box<dyn Audit> {
+    Box::new(Pages::new(audit::SqliteAudit::new(path, ledger)))
+}
+
 /// A ledger in a SQLite file.
 struct SqliteStore {
     access: Access,
@@ -84,8 +89,7 @@ impl Store for SqliteStore {
         claim: Option<&ClaimRequest>,
     ) -> Result<Exchanged, StoreError> {
         let call = self.access.writing("exchange");
-        let worker = cut(worker, NAME_MAX_BYTES);
-        let work = exchange::exchange(&call, &self.policies, &worker, settlements, claim);
+        let work = exchange::exchange(&call, &self.policies, worker, settlements, claim);
         let exchanged = call.within(work).await?;
         if exchange::frees_work(settlements) {
             self.hint.changed();
@@ -100,8 +104,7 @@ impl Store for SqliteStore {
         lease: Duration,
     ) -> Result<Disposition, StoreError> {
         let call = self.access.writing("begin");
-        let worker = cut(worker, NAME_MAX_BYTES);
-        call.within(lease::begin(&call, &self.policies, job, &worker, lease))
+        call.within(lease::begin(&call, &self.policies, job, worker, lease))
             .await
     }
 
@@ -112,15 +115,13 @@ impl Store for SqliteStore {
         lease: Duration,
     ) -> Result<Vec<Outcome>, StoreError> {
         let call = self.access.writing("renew");
-        let worker = cut(worker, NAME_MAX_BYTES);
-        call.within(lease::renew(&call, &worker, leases, lease))
+        call.within(lease::renew(&call, worker, leases, lease))
             .await
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {
         let call = self.access.writing("sweep");
-        let system = cut(system, NAME_MAX_BYTES);
-        let swept = call.within(sweep::sweep(&call, &system, limit)).await?;
+        let swept = call.within(sweep::sweep(&call, system, limit)).await?;
         if !swept.is_empty() {
             self.hint.changed();
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-use super::{Feed, Store, StoreError, postgres, sqlite};
+use super::{Audit, Feed, Store, StoreError, postgres, sqlite};
 use crate::ledger::text::SafeText;
 
 /// Which database keeps a ledger.
@@ -120,6 +120,15 @@ impl LedgerUrl {
         match &self.place {
             Place::Sqlite(path) => sqlite::feed(path, &self.shown),
             Place::Postgres(options) => postgres::feed(options, &self.shown),
+        }
+    }
+
+    /// A reading of the whole ledger through a connection that cannot write. Nothing is connected
+    /// before it begins.
+    pub fn audit(&self) -> Box<dyn Audit> {
+        match &self.place {
+            Place::Sqlite(path) => sqlite::audit(path, &self.shown),
+            Place::Postgres(options) => postgres::audit(options, &self.shown),
         }
     }
 }

@@ -5,24 +5,22 @@
 //! snapshot and is in this one; numbers of transactions say which these are, whatever the order in
 //! which they commit. Next: `feed/base`, then [`crate::ledger::feed`].
 
-use std::future::Future;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sqlx::Row as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
-use sqlx::{Connection as _, Row as _};
-use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::call::Fault;
 use super::moment::Moment;
-use super::{connect, rows};
+use super::rows;
+use super::session::Session;
 use crate::ledger::event::Event;
 use crate::ledger::feed::{Base, Batch};
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
-use crate::store::fault::{Call, Effect};
 use crate::store::{Feed, StoreError};
 
 mod base;
@@ -77,11 +75,7 @@ pub(super) struct PostgresFeed {
 impl PostgresFeed {
     pub(super) const fn new(options: PgConnectOptions, ledger: SafeText) -> Self {
         Self {
-            session: Session {
-                options,
-                ledger,
-                connection: None,
-            },
+            session: Session::new(options, ledger),
             cursor: None,
             events_max: EVENTS_MAX,
         }
@@ -118,59 +112,6 @@ impl Feed for PostgresFeed {
         self.session.give_back(connection);
         self.cursor = Some(cursor);
         Ok(batch)
-    }
-}
-
-/// The one connection. It is taken for a reading and given back after a good one only, so that a
-/// reading that failed or was dropped half-way never leaves a connection in use.
-struct Session {
-    options: PgConnectOptions,
-    ledger: SafeText,
-    connection: Option<PgConnection>,
-}
-
-// The options would print the password.
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session")
-            .field("ledger", &self.ledger)
-            .field("connected", &self.connection.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
-impl Session {
-    async fn take(&mut self) -> Result<PgConnection, StoreError> {
-        if let Some(connection) = self.connection.take() {
-            return Ok(connection);
-        }
-        self.within("connect", DEADLINE, async {
-            let mut connection = PgConnection::connect_with(&self.options).await?;
-            connect::check_schema(&mut connection, &self.ledger).await?;
-            Ok(connection)
-        })
-        .await
-    }
-
-    fn give_back(&mut self, connection: PgConnection) {
-        self.connection = Some(connection);
-    }
-
-    async fn within<T>(
-        &self,
-        operation: &'static str,
-        limit: Duration,
-        work: impl Future<Output = Result<T, Fault>> + Send,
-    ) -> Result<T, StoreError> {
-        let call = Call {
-            operation,
-            ledger: &self.ledger,
-            effect: Effect::None,
-        };
-        match timeout(limit, work).await {
-            Ok(done) => done.map_err(|fault| fault.explain(&call)),
-            Err(_elapsed) => Err(call.late(limit)),
-        }
     }
 }
 

@@ -42,7 +42,7 @@ impl Policies {
             .fetch_one(connection)
             .await
             .map_err(|error| call.explain(&error))?;
-        let policy = Arc::new(read_policy(call, &row)?);
+        let policy = Arc::new(read_policy(&row, |error| call.explain(error))?);
         let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if remembered.len() >= REMEMBERED_MAX {
             remembered.clear();
@@ -57,10 +57,14 @@ impl Policies {
     }
 }
 
-fn read_policy(call: &Call<'_>, row: &SqliteRow) -> Result<Policy, StoreError> {
+/// The policy of a row; `explain` says what an error of the driver means.
+pub(crate) fn read_policy(
+    row: &SqliteRow,
+    explain: impl Fn(&sqlx::Error) -> StoreError,
+) -> Result<Policy, StoreError> {
     let columns = Columns(row);
     let texts = || Ok((columns.shown("name")?, columns.shown("on_unknown")?));
-    let (name, on_unknown) = texts().map_err(|error| call.explain(&error))?;
+    let (name, on_unknown) = texts().map_err(|error| explain(&error))?;
     let raw = || {
         Ok(RawPolicy {
             name: &name,
@@ -73,16 +77,18 @@ fn read_policy(call: &Call<'_>, row: &SqliteRow) -> Result<Policy, StoreError> {
             on_unknown: &on_unknown,
         })
     };
-    raw().map_err(|error| call.explain(&error))?.check()
+    raw().map_err(|error| explain(&error))?.check()
 }
 
 /// The newest version of every policy.
 pub(crate) async fn newest(call: &Call<'_>) -> Result<Vec<Policy>, StoreError> {
-    let rows = sqlx::query(include_str!("../../../assets/sql/policies.sql"))
+    let rows = sqlx::query(statement!("policies"))
         .fetch_all(&mut *call.reader().await?)
         .await
         .map_err(|error| call.explain(&error))?;
-    rows.iter().map(|row| read_policy(call, row)).collect()
+    rows.iter()
+        .map(|row| read_policy(row, |error| call.explain(error)))
+        .collect()
 }
 
 /// Makes the rules the newest version of their name, unless they are that already.
