@@ -23,6 +23,7 @@ pub mod open;
 pub mod policy;
 mod signals;
 pub mod snapshot;
+pub mod verify;
 
 pub use error::{CliError, Exit};
 
@@ -134,6 +135,8 @@ pub enum Command {
     Init(init::InitFlags),
     /// Print the whole board, once
     Snapshot(snapshot::SnapshotFlags),
+    /// Hold every job's history against the ledger's laws
+    Verify(verify::VerifyFlags),
     /// Record one job from flags, or many from NDJSON on standard input
     Enqueue(Box<enqueue::EnqueueFlags>),
     /// Bring the config's retry rules into the ledger, or list those that are there
@@ -235,6 +238,7 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             Command::Demo(_)
             | Command::Init(_)
             | Command::Snapshot(_)
+            | Command::Verify(_)
             | Command::Enqueue(_)
             | Command::Policy(_)
             | Command::Config,
@@ -267,6 +271,7 @@ fn dispatch(
         Some(Command::Demo(flags)) => open::block_on(demo::run(flags, config, streams)),
         Some(Command::Init(flags)) => open::block_on(init::run(flags, config, streams)),
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
+        Some(Command::Verify(flags)) => open::block_on(verify::run(flags, config, streams)),
         Some(Command::Enqueue(flags)) => {
             open::block_on(enqueue::run(flags, config, environment, streams))
         }

@@ -5,6 +5,8 @@
 
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/verify.rs"]
+mod verify;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -5,6 +5,8 @@
 //! stands in a file but not in this list does not compile without a warning. Next:
 //! `conformance/ledger.rs`, what a case may do.
 
+#[path = "conformance/audit.rs"]
+mod audit;
 #[path = "conformance/enqueue.rs"]
 mod enqueue;
 #[path = "conformance/feed.rs"]
@@ -28,7 +30,8 @@ mod steps;
 #[path = "conformance/work.rs"]
 mod work;
 
-/// Makes a test of every case, once for each database.
+/// Makes a test of every case, once for each database. Whatever a case does, the ledger's laws hold
+/// afterwards.
 macro_rules! on_both_databases {
     ($($module:ident: $($case:ident),+ $(,)?;)+) => {
         mod postgres {
@@ -37,6 +40,7 @@ macro_rules! on_both_databases {
                 async fn $case() {
                     let ledger = crate::ledger::Ledger::postgres().await;
                     crate::$module::$case(&ledger).await;
+                    crate::audit::holds_its_laws(&ledger, stringify!($module)).await;
                 })+
             })+
         }
@@ -46,6 +50,7 @@ macro_rules! on_both_databases {
                 async fn $case() {
                     let ledger = crate::ledger::Ledger::sqlite().await;
                     crate::$module::$case(&ledger).await;
+                    crate::audit::holds_its_laws(&ledger, stringify!($module)).await;
                 })+
             })+
         }
@@ -125,4 +130,25 @@ on_both_databases! {
         every_event_comes_once_and_a_jobs_own_in_order,
         an_event_carries_all_that_a_fold_needs,
         hostile_text_is_safe_before_it_reaches_a_screen;
+    audit:
+        a_move_that_the_table_does_not_hold_breaks_l1,
+        an_event_that_was_removed_breaks_l1,
+        an_event_that_cannot_be_understood_breaks_l1,
+        a_moment_before_the_last_breaks_l2,
+        a_job_whose_row_is_gone_breaks_l3_and_the_sum,
+        a_job_that_is_gone_whole_breaks_l3_where_events_have_numbers,
+        a_settle_with_an_old_fence_breaks_l4,
+        a_settle_by_another_worker_breaks_l4,
+        a_second_end_of_an_attempt_breaks_l5,
+        two_jobs_with_one_key_break_l5,
+        an_attempt_beyond_the_budget_breaks_l6,
+        a_start_before_its_moment_breaks_l6,
+        a_parent_that_did_not_wait_breaks_l6,
+        a_redrive_of_an_unknown_plan_breaks_l7,
+        a_row_that_was_changed_behind_its_events_breaks_l8,
+        a_change_that_was_never_recorded_breaks_l8,
+        a_row_that_nobody_enqueued_breaks_l9,
+        a_way_out_of_a_terminal_state_breaks_l10,
+        a_ledger_of_several_pages_is_read_once_and_whole,
+        a_ledger_at_work_breaks_no_law;
 }

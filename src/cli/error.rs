@@ -11,6 +11,7 @@ use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 
 use super::enqueue::{Refusal, line::LineProblem};
+use super::verify::report::counted;
 
 /// The exit codes, for monitors and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +105,18 @@ pub enum CliError {
         /// Which.
         ledger: SafeText,
     },
+    /// `verify` found that a law of the ledger is broken.
+    #[error(
+        "the ledger's laws are broken: {}, in {}; docs/verify.md says what each law means",
+        counted(*.breaches, "breach", "breaches"),
+        counted(*.jobs, "job", "jobs")
+    )]
+    LawsBroken {
+        /// How often.
+        breaches: u64,
+        /// By how many jobs.
+        jobs: u64,
+    },
     /// Standard output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
@@ -136,6 +149,7 @@ impl CliError {
             | Self::Demo(DemoError::Scenario(_))
             | Self::NoPlace { .. }
             | Self::RealJobs { .. }
+            | Self::LawsBroken { .. }
             | Self::ReadOnly { .. }
             | Self::Thread(_)
             | Self::Output(_) => Exit::Refused,

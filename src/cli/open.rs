@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::store::{Feed, LedgerUrl, Store};
+use crate::store::{Audit, Feed, LedgerUrl, Store};
 
 use super::CliError;
 
@@ -70,4 +70,12 @@ pub(super) async fn store(
 /// As [`url`].
 pub(super) fn feed(config: &Config) -> Result<Box<dyn Feed>, CliError> {
     Ok(url(config)?.feed())
+}
+
+/// The whole ledger, page by page, through a connection that cannot write.
+///
+/// # Errors
+/// As [`url`].
+pub(super) fn audit(config: &Config) -> Result<Box<dyn Audit>, CliError> {
+    Ok(url(config)?.audit())
 }
