@@ -1,20 +1,90 @@
-//! The file itself.
+//! The file itself: who may read it, and what is said of a place that holds no ledger.
 //!
-//! Next: `store.rs`.
+//! Next: `laws.rs`.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
-use crate::ledger::ledger;
+use ledgertop::store::{self, LedgerUrl, StoreError};
+
+use crate::ledger::{good, ledger};
+
+/// What the store and the feed say of the place; both must say the same.
+async fn said_of(path: &Path) -> StoreError {
+    let url = LedgerUrl::sqlite(path);
+    let store = url.store().await.map(drop).expect_err("no store");
+    let feed = url.feed().base().await.map(drop).expect_err("no feed");
+    let kind = std::mem::discriminant::<StoreError>;
+    assert_eq!(kind(&store), kind(&feed), "'{store}' and '{feed}'");
+    store
+}
 
 #[tokio::test]
 async fn a_ledger_is_readable_by_its_owner_alone() {
     let ledger = ledger().await;
     for suffix in ["", "-wal", "-shm"] {
         let path = format!("{}{suffix}", ledger.path().display());
-        let mode = std::fs::metadata(&path)
-            .expect("it is there")
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600, "{path}");
+        let mode = fs::metadata(&path).expect("it is there").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_missing_file_is_no_ledger_and_looking_makes_none() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    let error = said_of(&path).await;
+    assert!(matches!(error, StoreError::NotALedger { .. }), "{error}");
+    assert!(error.to_string().contains("init"), "{error}");
+    let left = fs::read_dir(directory.path()).expect("it is read").count();
+    assert_eq!(left, 0, "looking made a file");
+}
+
+#[tokio::test]
+async fn an_empty_file_is_no_ledger_until_it_is_made_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    fs::write(&path, "").expect("it is written");
+    let error = said_of(&path).await;
+    assert!(matches!(error, StoreError::NotALedger { .. }), "{error}");
+    good(store::init(&LedgerUrl::sqlite(&path)).await);
+    good(LedgerUrl::sqlite(&path).store().await);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_said_to_be_none_and_stays_as_it_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("notes.txt");
+    let text = "buy milk\n".repeat(1_000);
+    fs::write(&path, &text).expect("it is written");
+    let mut errors = vec![said_of(&path).await];
+    let made = store::init(&LedgerUrl::sqlite(&path)).await;
+    errors.push(made.map(drop).expect_err("init refuses"));
+    for error in errors {
+        let said = error.to_string();
+        assert!(said.contains("the file is not a SQLite database"), "{said}");
+    }
+    assert_eq!(fs::read_to_string(&path).expect("it is read"), text);
+}
+
+#[tokio::test]
+async fn a_directory_and_a_missing_one_are_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let said = said_of(directory.path()).await.to_string();
+    assert!(said.contains("it is a directory"), "{said}");
+    let init = async |path: &Path| {
+        let made = store::init(&LedgerUrl::sqlite(path)).await;
+        made.map(drop).expect_err("init refuses").to_string()
+    };
+    let said = init(directory.path()).await;
+    assert!(said.contains("it is a directory"), "{said}");
+    let missing = directory.path().join("missing");
+    let said = init(&missing.join("ledger.db")).await;
+    let expected = format!(
+        "there is no directory '{}'; make it first",
+        missing.display()
+    );
+    assert!(said.contains(&expected), "{said}");
+    assert!(!missing.exists());
 }

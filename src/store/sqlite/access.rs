@@ -39,6 +39,7 @@ pub(crate) use statement;
 /// The connections of one store.
 pub(crate) struct Access {
     ledger: SafeText,
+    turn: Duration,
     writer: SqlitePool,
     readers: SqlitePool,
 }
@@ -46,6 +47,10 @@ pub(crate) struct Access {
 impl Access {
     /// Opens a ledger that exists, after a look at its schema.
     pub(crate) async fn open(path: &Path, ledger: &SafeText) -> Result<Self, StoreError> {
+        Self::open_with(path, ledger, TURN).await
+    }
+
+    async fn open_with(path: &Path, ledger: &SafeText, turn: Duration) -> Result<Self, StoreError> {
         let call = fault::Call {
             operation: "open",
             ledger,
@@ -55,7 +60,7 @@ impl Access {
         let pool = |purpose, most| {
             SqlitePoolOptions::new()
                 .max_connections(most)
-                .acquire_timeout(TURN)
+                .acquire_timeout(turn)
                 .idle_timeout(None)
                 .max_lifetime(None)
                 .test_before_acquire(false)
@@ -63,6 +68,7 @@ impl Access {
         };
         let access = Self {
             ledger: ledger.clone(),
+            turn,
             writer: pool(Purpose::Write, 1),
             readers: pool(Purpose::Read, READERS_MAX),
         };
@@ -123,7 +129,7 @@ impl Call<'_> {
     /// Begins a writing transaction when its turn comes. Dropped without a commit, it leaves
     /// nothing behind.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Database>, StoreError> {
-        let give_up = Instant::now() + TURN;
+        let give_up = Instant::now() + self.access.turn;
         loop {
             let begun = self.access.writer.begin_with("BEGIN IMMEDIATE").await;
             match begun {
@@ -226,4 +232,52 @@ fn rule(message: &str) -> Option<String> {
         return Some(rule.replace("''", "'"));
     }
     Some(rule.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{self, LedgerUrl};
+
+    #[test]
+    fn what_a_trigger_said_is_found_in_every_form() {
+        let said = "ledger: job 1: worker \"o''neill\" holds it";
+        let plain = Some("job 1: worker \"o'neill\" holds it".to_owned());
+        assert_eq!(rule(&format!("bad JSON path: '{said}'")), plain);
+        assert_eq!(rule(&format!("JSON path error near '{said}'")), plain);
+        let raised = "ledger: history is append-only, an event never changes";
+        assert_eq!(
+            rule(raised).as_deref(),
+            Some("history is append-only, an event never changes")
+        );
+        assert_eq!(rule("no such table: jobs"), None);
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_waited_for_and_given_up_at_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let url = LedgerUrl::sqlite(&directory.path().join("ledger.db"));
+        store::init(&url).await.unwrap();
+        let open = async |turn| {
+            Access::open_with(url.path().unwrap(), url.shown(), turn)
+                .await
+                .unwrap()
+        };
+        let other = open(TURN).await;
+        let held = other.writing("hold").begin().await.unwrap();
+        let hasty = open(Duration::from_millis(50)).await;
+        let error = hasty.writing("enqueue").begin().await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Timeout { .. }) && error.is_transient(),
+            "{error}"
+        );
+        let patient = open(TURN).await;
+        let call = patient.writing("enqueue");
+        let (begun, ()) = tokio::join!(call.begin(), async {
+            // Longer than SQLite itself waits for a lock.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            drop(held);
+        });
+        call.commit(begun.unwrap()).await.unwrap();
+    }
 }
