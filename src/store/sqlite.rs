@@ -30,10 +30,12 @@ use uuid::Uuid;
 use super::audit::Pages;
 use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
 use crate::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
+    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
+    Settlement,
 };
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
+use crate::store::row::cut;
 use access::Access;
 use hint::Hint;
 use policy::Policies;
@@ -89,7 +91,8 @@ impl Store for SqliteStore {
         claim: Option<&ClaimRequest>,
     ) -> Result<Exchanged, StoreError> {
         let call = self.access.writing("exchange");
-        let work = exchange::exchange(&call, &self.policies, worker, settlements, claim);
+        let worker = cut(worker, NAME_MAX_BYTES);
+        let work = exchange::exchange(&call, &self.policies, &worker, settlements, claim);
         let exchanged = call.within(work).await?;
         if exchange::frees_work(settlements) {
             self.hint.changed();
@@ -104,7 +107,8 @@ impl Store for SqliteStore {
         lease: Duration,
     ) -> Result<Disposition, StoreError> {
         let call = self.access.writing("begin");
-        call.within(lease::begin(&call, &self.policies, job, worker, lease))
+        let worker = cut(worker, NAME_MAX_BYTES);
+        call.within(lease::begin(&call, &self.policies, job, &worker, lease))
             .await
     }
 
@@ -115,13 +119,15 @@ impl Store for SqliteStore {
         lease: Duration,
     ) -> Result<Vec<Outcome>, StoreError> {
         let call = self.access.writing("renew");
-        call.within(lease::renew(&call, worker, leases, lease))
+        let worker = cut(worker, NAME_MAX_BYTES);
+        call.within(lease::renew(&call, &worker, leases, lease))
             .await
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {
         let call = self.access.writing("sweep");
-        let swept = call.within(sweep::sweep(&call, system, limit)).await?;
+        let system = cut(system, NAME_MAX_BYTES);
+        let swept = call.within(sweep::sweep(&call, &system, limit)).await?;
         if !swept.is_empty() {
             self.hint.changed();
         }

@@ -98,11 +98,11 @@ async fn a_waiting_worker_hears_of_an_enqueue_here_and_elsewhere() {
     assert!(hears().await);
     ledger.claim().await;
     looked().await;
-    let (heard, _enqueued) = tokio::join!(hears(), async {
+    let (woken, _enqueued) = tokio::join!(hears(), async {
         tokio::task::yield_now().await;
         ledger.enqueue(&[job("in this process")]).await
     });
-    assert!(heard);
+    assert!(woken);
     ledger.claim().await;
     looked().await;
     let path = ledger.path().to_owned();

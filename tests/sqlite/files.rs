@@ -2,6 +2,11 @@
 //!
 //! Next: `laws.rs`.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a helper that cannot help fails the test"
+)]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

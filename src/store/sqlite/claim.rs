@@ -10,9 +10,9 @@ use super::access::{Call, statement};
 use super::columns::Columns;
 use super::policy::Policies;
 use super::settle::{json, reject_unreadable};
-use crate::ledger::job::{Claimed, Lane, LeaseRef};
+use crate::ledger::job::{Claimed, Lane, LeaseRef, NAME_MAX_BYTES};
 use crate::ledger::policy::Policy;
-use crate::store::row::{self, RawClaim, RawPolicy, counter};
+use crate::store::row::{self, RawClaim, RawPolicy, counter, cut};
 use crate::store::{ClaimRequest, StoreError};
 
 /// Claims, inside the caller's transaction, in the order of the lanes.
@@ -22,6 +22,7 @@ pub(crate) async fn claim(
     policies: &Policies,
     request: &ClaimRequest,
 ) -> Result<Vec<Claimed>, StoreError> {
+    let worker = cut(&request.worker, NAME_MAX_BYTES);
     let mut claimed = Vec::new();
     for share in &request.shares {
         if share.limit == 0 {
@@ -31,13 +32,13 @@ pub(crate) async fn claim(
             .bind(&share.lane.queue)
             .bind(&share.lane.tenant)
             .bind(share.limit)
-            .bind(&request.worker)
-            .bind(row::millis(request.lease))
+            .bind(&worker)
+            .bind(row::bound_millis(request.lease))
             .fetch_all(&mut *connection)
             .await
             .map_err(|error| call.explain(&error))?;
         for row in &rows {
-            claimed.extend(read(call, connection, policies, row, &request.worker).await?);
+            claimed.extend(read(call, connection, policies, row, &worker).await?);
         }
     }
     Ok(claimed)

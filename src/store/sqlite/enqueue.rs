@@ -12,8 +12,8 @@ use super::access::{Call, statement};
 use super::columns::Columns;
 use crate::ledger::job::{Actor, Enqueued, NAME_MAX_BYTES, NewJob};
 use crate::ledger::time::Timestamp;
-use crate::store::row::cut;
-use crate::store::{BATCH_MAX, StoreError};
+use crate::store::StoreError;
+use crate::store::row::{cut, refuse_bad_jobs};
 
 /// A job as the statement reads it.
 #[derive(Serialize)]
@@ -65,16 +65,7 @@ pub(crate) async fn enqueue(
 
 /// The batch as the statement reads it, after a look at every job.
 fn batch(call: &Call<'_>, jobs: &[NewJob]) -> Result<String, StoreError> {
-    if jobs.len() > BATCH_MAX {
-        return Err(call.refused(&format!(
-            "{} jobs at once, at most {BATCH_MAX} are taken",
-            jobs.len()
-        )));
-    }
-    for (position, job) in jobs.iter().enumerate() {
-        job.check()
-            .map_err(|bad| call.refused(&named(jobs, position, &bad.to_string())))?;
-    }
+    refuse_bad_jobs(jobs)?;
     let parents: HashSet<&str> = jobs
         .iter()
         .filter_map(|job| job.parent.as_ref())
@@ -130,16 +121,6 @@ fn outcomes(jobs: &[NewJob], holders: &HashMap<&str, Uuid>) -> Vec<Enqueued> {
             }
         })
         .collect()
-}
-
-/// Says which job of the batch it is.
-fn named(jobs: &[NewJob], position: usize, message: &str) -> String {
-    let key: String = jobs
-        .get(position)
-        .map(|job| job.idempotency_key.chars().take(100).collect())
-        .unwrap_or_default();
-    let number = position.saturating_add(1);
-    format!("job {number} of {} (key '{key}'): {message}", jobs.len())
 }
 
 /// Adds the position to a refusal of the triggers, which name a job by its id.

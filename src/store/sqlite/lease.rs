@@ -15,7 +15,7 @@ use super::policy::Policies;
 use super::settle::{applied_by_lease, json, stale, state_and_version};
 use crate::ledger::job::{Disposition, LeaseRef, Outcome};
 use crate::ledger::state::State;
-use crate::store::row;
+use crate::store::row::{bound_millis, disposition};
 use crate::store::{BATCH_MAX, StoreError};
 
 /// Begins an attempt, or says why not and records the delivery as a duplicate.
@@ -30,7 +30,7 @@ pub(crate) async fn begin(
     let claimed = sqlx::query(statement!("begin"))
         .bind(job.hyphenated().to_string())
         .bind(worker)
-        .bind(row::millis(lease))
+        .bind(bound_millis(lease))
         .fetch_optional(&mut *transaction)
         .await
         .map_err(|error| call.explain(&error))?;
@@ -62,13 +62,8 @@ async fn duplicate(
         return Ok(Disposition::NotFound);
     };
     let (state, _version) = state_and_version(call, Columns(&row), job)?;
-    Ok(match state {
-        State::Pending | State::RetryWait => Disposition::AlreadyScheduled,
-        // Ready was claimed above, in this very transaction.
-        State::Ready | State::Running => Disposition::AlreadyRunning,
-        State::Succeeded => Disposition::AlreadySucceeded,
-        State::Dead | State::Quarantined | State::Discarded => Disposition::SetAside(state),
-    })
+    // Ready was claimed above, in this very transaction.
+    Ok(disposition(state).unwrap_or(Disposition::AlreadyRunning))
 }
 
 /// A lease as the statement reads it.
@@ -99,7 +94,7 @@ pub(crate) async fn renew(
     let renewed = sqlx::query(statement!("renew"))
         .bind(json(call, &rows)?)
         .bind(worker)
-        .bind(row::millis(lease))
+        .bind(bound_millis(lease))
         .fetch_all(&mut *transaction)
         .await
         .map_err(|error| call.explain(&error))?;

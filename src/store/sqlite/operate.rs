@@ -1,6 +1,7 @@
 //! An operator's act on one job, and the job itself.
 //!
-//! Asks [`transition`] first, so that what cannot be done is told before anything is tried. Next:
+//! Asks the table of transitions first, so that what cannot be done is told before anything is
+//! tried. Next:
 //! [`super::policy`].
 
 use std::time::Duration;
@@ -12,11 +13,10 @@ use uuid::Uuid;
 use super::access::{Call, statement};
 use super::columns::Columns;
 use super::settle::state_and_version;
-use crate::ledger::event::{ActorKind, EventKind};
-use crate::ledger::job::{JobRow, NAME_MAX_BYTES, Operation, Outcome, TEXT_MAX_BYTES};
+use crate::ledger::event::ActorKind;
+use crate::ledger::job::{JobRow, NAME_MAX_BYTES, Outcome, TEXT_MAX_BYTES};
 use crate::ledger::state::State;
-use crate::ledger::transition;
-use crate::store::row::{RawJob, cut};
+use crate::store::row::{Move, RawJob, cut};
 use crate::store::{Act, StoreError};
 
 /// How often an act is tried that meets the very millisecond of the job's last event.
@@ -24,8 +24,15 @@ const TRIES: u32 = 50;
 
 /// Does it, if the job is at the version that was seen.
 pub(crate) async fn operate(call: &Call<'_>, act: &Act) -> Result<Outcome, StoreError> {
+    let act = Ready {
+        job: act.job.hyphenated().to_string(),
+        legal: Move::of(act.operation, ActorKind::Operator),
+        actor: cut(&act.actor, NAME_MAX_BYTES),
+        note: cut(&act.note, TEXT_MAX_BYTES),
+        act,
+    };
     for _try in 0..TRIES {
-        if let Some(outcome) = attempt(call, act).await? {
+        if let Some(outcome) = attempt(call, &act).await? {
             return Ok(outcome);
         }
         sleep(Duration::from_millis(1)).await;
@@ -33,43 +40,36 @@ pub(crate) async fn operate(call: &Call<'_>, act: &Act) -> Result<Outcome, Store
     Err(call.refused("the clock of this machine stands still or was set back: ask again"))
 }
 
+/// An act, ready to be bound.
+struct Ready<'a> {
+    act: &'a Act,
+    job: String,
+    legal: Move,
+    actor: String,
+    note: String,
+}
+
 /// `None` where the clock must go on first.
-async fn attempt(call: &Call<'_>, act: &Act) -> Result<Option<Outcome>, StoreError> {
+async fn attempt(call: &Call<'_>, ready: &Ready<'_>) -> Result<Option<Outcome>, StoreError> {
+    let act = ready.act;
     let mut transaction = call.begin().await?;
     let Some((state, version)) = current(call, &mut transaction, act.job).await? else {
         return Ok(Some(Outcome::NotFound));
     };
-    let (event, to) = aim(act.operation);
-    let actor = cut(&act.actor, NAME_MAX_BYTES);
-    let note = cut(&act.note, TEXT_MAX_BYTES);
     if version != act.version {
-        let before = sqlx::query(statement!("operated"))
-            .bind(act.job.hyphenated().to_string())
-            .bind(act.version)
-            .bind(event.name())
-            .bind(actor)
-            .bind(note)
-            .fetch_optional(&mut *transaction)
-            .await
-            .map_err(|error| call.explain(&error))?;
-        return match before {
-            Some(row) => {
-                let (state, version) = state_and_version(call, Columns(&row), act.job)?;
-                Ok(Some(Outcome::Applied { state, version }))
-            }
-            None => Ok(Some(Outcome::Stale { state, version })),
-        };
+        let before = done_before(call, &mut transaction, ready).await?;
+        return Ok(Some(before.unwrap_or(Outcome::Stale { state, version })));
     }
-    if transition::find(event, Some(state), to, ActorKind::Operator).is_none() {
+    if !ready.legal.from.contains(&state) {
         return Ok(Some(Outcome::Refused { state, version }));
     }
     let done = sqlx::query(statement!("operate"))
-        .bind(act.job.hyphenated().to_string())
+        .bind(&ready.job)
         .bind(version)
-        .bind(event.name())
-        .bind(to.name())
-        .bind(actor)
-        .bind(note)
+        .bind(ready.legal.event.name())
+        .bind(ready.legal.to.name())
+        .bind(&ready.actor)
+        .bind(&ready.note)
         .fetch_optional(&mut *transaction)
         .await
         .map_err(|error| call.explain(&error))?;
@@ -81,15 +81,26 @@ async fn attempt(call: &Call<'_>, act: &Act) -> Result<Option<Outcome>, StoreErr
     Ok(Some(Outcome::Applied { state, version }))
 }
 
-/// The event that an operation is recorded as, and the state it leads to.
-const fn aim(operation: Operation) -> (EventKind, State) {
-    match operation {
-        Operation::Quarantine => (EventKind::Quarantine, State::Quarantined),
-        Operation::Revoke => (EventKind::Revoke, State::Quarantined),
-        Operation::Redrive => (EventKind::Redrive, State::Ready),
-        Operation::Promote => (EventKind::Promote, State::Ready),
-        Operation::Discard => (EventKind::Discard, State::Discarded),
-    }
+/// What this very act brought when it was done before: its answer was lost, and it is asked again.
+async fn done_before(
+    call: &Call<'_>,
+    connection: &mut SqliteConnection,
+    ready: &Ready<'_>,
+) -> Result<Option<Outcome>, StoreError> {
+    let before = sqlx::query(statement!("operated"))
+        .bind(&ready.job)
+        .bind(ready.act.version)
+        .bind(ready.legal.event.name())
+        .bind(&ready.actor)
+        .bind(&ready.note)
+        .fetch_optional(connection)
+        .await
+        .map_err(|error| call.explain(&error))?;
+    let Some(row) = before else {
+        return Ok(None);
+    };
+    let (state, version) = state_and_version(call, Columns(&row), ready.act.job)?;
+    Ok(Some(Outcome::Applied { state, version }))
 }
 
 async fn current(

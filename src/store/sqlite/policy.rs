@@ -82,7 +82,7 @@ pub(crate) fn read_policy(
 
 /// The newest version of every policy.
 pub(crate) async fn newest(call: &Call<'_>) -> Result<Vec<Policy>, StoreError> {
-    let rows = sqlx::query(statement!("policies"))
+    let rows = sqlx::query(include_str!("../../../assets/sql/policies.sql"))
         .fetch_all(&mut *call.reader().await?)
         .await
         .map_err(|error| call.explain(&error))?;

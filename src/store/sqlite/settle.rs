@@ -15,10 +15,7 @@ use crate::ledger::error_class::{ErrorClass, valid_reason};
 use crate::ledger::job::{Failed, LeaseRef, Outcome, Settlement, TEXT_MAX_BYTES, Verdict};
 use crate::ledger::state::State;
 use crate::store::StoreError;
-use crate::store::row::{self, counter, cut};
-
-/// The longest wait that is stored, in milliseconds: a hundred years, as for policies.
-const DELAY_MAX_MS: i64 = 3_155_760_000_000;
+use crate::store::row::{self, counter, cut, verdict_event};
 
 /// A settlement as the statements read it.
 #[derive(Serialize)]
@@ -36,7 +33,8 @@ struct Row<'a>(
 impl<'a> Row<'a> {
     fn new(settlement: &'a Settlement) -> Self {
         let LeaseRef { job, fence } = settlement.lease;
-        let failed = |event, failure: &'a Failed, delay| {
+        let event = verdict_event(&settlement.verdict).name();
+        let failed = |failure: &'a Failed, delay| {
             let error = cut(&failure.error, TEXT_MAX_BYTES);
             let (class, reason) = (failure.class.name(), failure.reason.as_str());
             Row(
@@ -53,13 +51,11 @@ impl<'a> Row<'a> {
         match &settlement.verdict {
             Verdict::Succeed { output_ref } => {
                 let output = output_ref.as_deref().map(|text| cut(text, TEXT_MAX_BYTES));
-                Row(job, fence, "succeed", None, None, None, 0, output)
+                Row(job, fence, event, None, None, None, 0, output)
             }
-            Verdict::Retry { failure, delay } => {
-                failed("retry", failure, row::millis(*delay).min(DELAY_MAX_MS))
-            }
-            Verdict::Reject { failure } => failed("reject", failure, 0),
-            Verdict::Release => Row(job, fence, "release", None, None, None, 0, None),
+            Verdict::Retry { failure, delay } => failed(failure, row::bound_millis(*delay)),
+            Verdict::Reject { failure } => failed(failure, 0),
+            Verdict::Release => Row(job, fence, event, None, None, None, 0, None),
         }
     }
 }

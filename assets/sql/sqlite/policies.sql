@@ -1,5 +1,0 @@
--- The newest version of every policy.
--- Index: policies (name, version). Lock: none.
-SELECT name, version, max_attempts, max_age_ms, backoff_base_ms, backoff_cap_ms,
-  retry_after_cap_ms, on_unknown
-FROM newest_policies ORDER BY name
