@@ -3,6 +3,9 @@
 -- reference, class, reason, error, delay in ms); $9 worker; $10..$12 lanes as parallel arrays (queue,
 -- tenant, limit); $13 length of a lease in ms. Returns the settlements that matched and the jobs claimed;
 -- a settlement without a row was not current.
+-- The plan is made once, for whatever arrays come: jobs are named by arrays of ids and never joined to the
+-- lanes, whose limits the planner would take for a tenth of all ready jobs, and so scan the table. A
+-- worker stands on running jobs only; naming the state too would lure the planner to jobs_leases.
 -- Index: jobs_pkey to settle, jobs_ready to claim. Lock: the rows settled and claimed; skips rows that
 -- other workers are claiming, waits for nobody but a writer of one of its own jobs.
 WITH stamp AS MATERIALIZED (SELECT clock_timestamp() AS now),
@@ -40,14 +43,13 @@ settled AS (
     note = NULL,
     plan = NULL
   FROM asked s CROSS JOIN stamp CROSS JOIN policies p
-  WHERE j.id = s.id AND j.fence = s.fence AND j.state = 'running' AND j.worker = $9
+  WHERE j.id = s.id AND j.fence = s.fence AND j.worker = $9
     AND p.name = j.policy AND p.version = j.policy_version
   RETURNING j.id, j.state, j.version
 ),
 picked AS MATERIALIZED (
-  SELECT r.id, lane.position
-  FROM unnest($10::text[], $11::text[], $12::bigint[]) WITH ORDINALITY
-    AS lane (queue, tenant, share, position)
+  SELECT r.id
+  FROM unnest($10::text[], $11::text[], $12::bigint[]) AS lane (queue, tenant, share)
   CROSS JOIN LATERAL (
     SELECT id FROM jobs
     WHERE state = 'ready' AND queue = lane.queue AND tenant = lane.tenant
@@ -72,9 +74,9 @@ claimed AS (
     actor = $9,
     note = NULL,
     plan = NULL
-  FROM picked CROSS JOIN stamp
-  WHERE j.id = picked.id
-  RETURNING picked.position, j.*
+  FROM stamp
+  WHERE j.id = ANY (ARRAY(SELECT id FROM picked))
+  RETURNING j.*
 )
 SELECT
   0::bigint AS position, s.id, s.state, s.version, NULL::integer AS fence, NULL::integer AS attempt,
@@ -87,7 +89,10 @@ SELECT
 FROM settled s
 UNION ALL
 SELECT
-  c.position, c.id, c.state, c.version, c.fence, c.attempt, c.redrives, c.queue, c.kind, c.tenant,
+  (SELECT min(lane.position)
+   FROM unnest($10::text[], $11::text[]) WITH ORDINALITY AS lane (queue, tenant, position)
+   WHERE lane.queue = c.queue AND lane.tenant = c.tenant),
+  c.id, c.state, c.version, c.fence, c.attempt, c.redrives, c.queue, c.kind, c.tenant,
   c.idempotency_key, c.payload, c.schema_version, c.updated_at, c.lease_expires_at,
   c.first_attempt_at, c.policy, c.policy_version, p.max_attempts, p.max_age_ms, p.backoff_base_ms,
   p.backoff_cap_ms, p.retry_after_cap_ms, p.on_unknown

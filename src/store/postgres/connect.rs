@@ -21,11 +21,14 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(12);
 /// How long a connection may lie idle before it is asked whether it still works.
 const IDLE_UNCHECKED: Duration = Duration::from_secs(15);
 
-/// The session of a store: reads and writes.
+/// The session of a store: reads and writes. Its statements take arrays and are planned once a
+/// session; planning an exchange takes longer than running it for one job, and left to itself the
+/// server would do so each time.
 pub(super) fn store_session(options: &PgConnectOptions) -> PgConnectOptions {
     common(options).options([
         ("statement_timeout", "10s"),
         ("lock_timeout", "5s"),
+        ("plan_cache_mode", "force_generic_plan"),
         ("default_transaction_isolation", "read committed"),
     ])
 }
