@@ -4,8 +4,10 @@
 //! documented in `docs/snapshot.md`; the table is in [`text`].
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use clap::Args;
+use tokio::time::sleep;
 
 use super::{CliError, Streams, open};
 use crate::board::summary::Summary;
@@ -13,9 +15,15 @@ use crate::board::{Board, Judge, format};
 use crate::config::Config;
 use crate::config::error::hint;
 use crate::ledger::text::SafeText;
+use crate::ledger::time::Timestamp;
+use crate::store::Feed;
 
 pub mod json;
 pub mod text;
+
+/// The shortest stretch that rates are told from. A base reads only so many events of the past;
+/// where more than that happened within less time, the snapshot looks on for this long.
+const KNOWN_MIN: Duration = Duration::from_secs(2);
 
 /// Flags of `snapshot`.
 #[derive(Debug, Args)]
@@ -37,10 +45,16 @@ pub(super) async fn run(
     config: &Config,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let base = open::feed(config)?.base().await?;
-    let board = Board::load(&base);
+    let mut feed = open::feed(config)?;
+    let base = feed.base().await?;
+    let mut board = Board::load(&base);
+    let mut as_of = base.as_of;
+    if as_of.since(base.recent_since) < KNOWN_MIN {
+        sleep(KNOWN_MIN).await;
+        as_of = read_on(&mut *feed, &mut board).await?;
+    }
     let mut judge = Judge::new(config.limits.clone());
-    let summary = board.summary(base.as_of, &mut judge);
+    let summary = board.summary(as_of, &mut judge);
     let queue = flags.queue.as_deref().map(SafeText::new);
     let written = write(flags, config, &summary, queue.as_ref(), streams.out);
     written.map_err(CliError::Output)?;
@@ -48,6 +62,19 @@ pub(super) async fn run(
         note_absence(&summary, &queue, streams.messages).map_err(CliError::Output)?;
     }
     Ok(())
+}
+
+/// Applies what was committed since the last reading, and tells until when.
+async fn read_on(feed: &mut dyn Feed, board: &mut Board) -> Result<Timestamp, CliError> {
+    loop {
+        let batch = feed.next().await?;
+        for event in &batch.events {
+            board.apply(event);
+        }
+        if !batch.more {
+            return Ok(batch.as_of);
+        }
+    }
 }
 
 fn write(

@@ -282,13 +282,36 @@ fn keys(value: &Value, path: &str, into: &mut BTreeSet<String>) {
     }
 }
 
+/// More events than a base reads, at once: how fast jobs come can only be seen by looking on.
+fn rates_are_told_from_a_stretch_that_says_something(url: &str) {
+    let program = Program::new().variable("LEDGERTOP_LEDGER", url);
+    assert_eq!(program.run(&["init"]).code, 0);
+    let job = |number: u32| {
+        format!("{{\"queue\":\"q\",\"kind\":\"k\",\"idempotency_key\":\"{number}\"}}\n")
+    };
+    let input = (0..51_000).map(job).collect::<Vec<_>>().concat();
+    let ran = program.run_with(&["enqueue"], input.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.messages);
+    let board = snapshot(&program, &[]);
+    assert_eq!(board["exact"], false);
+    assert_eq!(board["total"]["depth"]["ready"], 51_000);
+    let moment = |key: &str| {
+        let text = board[key].as_str().unwrap();
+        chrono::DateTime::parse_from_rfc3339(text).unwrap()
+    };
+    let known = moment("as_of") - moment("window_since");
+    assert!(known.num_milliseconds() >= 2_000, "{known}");
+}
+
 #[test]
 fn snapshot_on_sqlite() {
+    rates_are_told_from_a_stretch_that_says_something(SqliteDatabase::create().url());
     the_board_is_as_the_ledger(SqliteDatabase::create().url());
 }
 
 #[test]
 fn snapshot_on_postgres() {
+    rates_are_told_from_a_stretch_that_says_something(PostgresDatabase::create().url());
     the_board_is_as_the_ledger(PostgresDatabase::create().url());
 }
 
