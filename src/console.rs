@@ -1,9 +1,10 @@
 //! The console: a live board of one ledger in the terminal.
 //!
-//! It shows what the fold says and nothing else, holds a [`Feed`] and never a store, and so cannot write.
-//! This file wires the parts together: threads put [`msg`]s in, [`update`] turns them into a changed
-//! [`model`] and [`effect`]s, [`screen`] draws the model into a frame, [`terminal`] sends what changed.
-//! Only [`effects`] knows that there is a ledger at the other end. Start reading at [`update`].
+//! It shows what the fold says and nothing else, holds a [`Feed`] and never a store, and so cannot
+//! write. This file wires the parts together: threads put [`msg`]s in, [`update`] turns them into a
+//! changed [`model`] and [`effect`]s, [`screen`] draws the model into a frame, [`terminal`] sends
+//! what changed. Only [`effects`] knows that there is a ledger at the other end. Start reading at
+//! [`update`].
 
 use std::future::Future;
 use std::sync::mpsc::RecvTimeoutError;
@@ -144,8 +145,9 @@ pub fn check(environment: &Environment) -> Result<(), ConsoleError> {
     Ok(terminal::check(environment)?)
 }
 
-/// Runs a console until it is quit, asked to end, or loses its terminal. Blocks; may be called from within a
-/// runtime through its means for blocking calls. The first frame is painted before the ledger is opened.
+/// Runs a console until it is quit, asked to end, or loses its terminal. Blocks; may be called from
+/// within a runtime through its means for blocking calls. The first frame is painted before the
+/// ledger is opened.
 ///
 /// # Errors
 /// Where the terminal cannot be used or the system refuses a thread.

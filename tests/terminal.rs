@@ -3,6 +3,12 @@
 
 #[path = "terminal/driver.rs"]
 mod driver;
+#[path = "terminal/faults.rs"]
+mod faults;
+#[path = "terminal/network.rs"]
+mod network;
+#[path = "support/postgres.rs"]
+mod postgres;
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -85,7 +91,7 @@ fn a_lost_terminal_ends_the_process_even_where_the_hangup_signal_is_ignored() {
     ] {
         let console = Driver::start(arguments);
         console.wait_for("LIVE");
-        let end = console.hang_up();
+        let (end, _killer) = console.hang_up();
         // It takes half a second and may take two; a busy machine gets more.
         end.recv_timeout(Duration::from_secs(15)).unwrap();
     }

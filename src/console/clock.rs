@@ -1,5 +1,5 @@
-//! How moments are shown: in UTC, in local time, or as ages. Moments are the database's; the process's own
-//! clock only says how long ago one was read. Next: [`super::screen`].
+//! How moments are shown: in UTC, in local time, or as ages. Moments are the database's; the
+//! process's own clock only says how long ago one was read. Next: [`super::screen`].
 
 use std::time::Duration;
 
@@ -77,8 +77,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The time of day with its zone: `03:07Z`, `04:07:42 +01:00`, `04:07 CET`. In relative style UTC: a header
-    /// needs a moment to refer to.
+    /// The time of day with its zone: `03:07Z`, `04:07:42 +01:00`, `04:07 CET`. In relative style
+    /// UTC: a header needs a moment to refer to.
     pub fn time_of_day(self, at: Timestamp, precision: Precision) -> String {
         let utc = calendar(at);
         match (self.style, self.zone) {
@@ -90,8 +90,8 @@ impl Clock {
         }
     }
 
-    /// A moment in at most eight columns, seen from `now`: `03:07:42`, `29 Nov` where it was another day,
-    /// `12s` in relative style.
+    /// A moment in at most eight columns, seen from `now`: `03:07:42`, `29 Nov` where it was
+    /// another day, `12s` in relative style.
     pub fn moment(self, at: Timestamp, now: Timestamp) -> String {
         let (at_utc, now_utc) = (calendar(at), calendar(now));
         match (self.style, self.zone) {

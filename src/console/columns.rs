@@ -1,8 +1,8 @@
 //! The columns of the queues pane: one name, two widths and one cell function each.
 //!
-//! The first column is the age of the oldest ready job: age beats depth. Where the terminal is narrow,
-//! columns are dropped in the order of [`DROPPED_FIRST`]. Next on the walk of a row to a cell:
-//! [`super::widget::sparkline`] and its neighbours.
+//! The first column is the age of the oldest ready job: age beats depth. Where the terminal is
+//! narrow, columns are dropped in the order of [`DROPPED_FIRST`]. Next on the walk of a row to a
+//! cell: [`super::widget::sparkline`] and its neighbours.
 
 use std::time::Duration;
 
@@ -70,8 +70,8 @@ pub struct Row<'a> {
     pub limits: &'a QueueLimits,
 }
 
-/// Columns are dropped in this order until the rest fits. Age, name, depth and what the backlog will do
-/// stay longest.
+/// Columns are dropped in this order until the rest fits. Age, name, depth and what the backlog
+/// will do stay longest.
 const DROPPED_FIRST: [Column; 11] = [
     Column::History,
     Column::Spread,

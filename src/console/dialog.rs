@@ -1,4 +1,5 @@
-//! What lies over a screen: the help and the palette. Each keeps its state here and is drawn in its own file.
+//! What lies over a screen: the help and the palette. Each keeps its state here and is drawn in its
+//! own file.
 
 use ratatui::layout::Rect;
 
@@ -49,8 +50,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     }
 }
 
-/// The middle of the screen, at most `width` × `height`, with two columns and a line to spare around it
-/// where there is room.
+/// The middle of the screen, at most `width` × `height`, with two columns and a line to spare
+/// around it where there is room.
 fn middle(screen: Rect, width: u16, height: u16) -> Rect {
     let width = width.min(screen.width.saturating_sub(4).max(screen.width.min(20)));
     let height = height.min(screen.height.saturating_sub(2).max(screen.height.min(6)));

@@ -1,5 +1,5 @@
-//! What goes out: everything that the console asks of the world. Next: [`super::effects`], which reads the
-//! ledger, and the loop in [`super`], which does the rest.
+//! What goes out: everything that the console asks of the world. Next: [`super::effects`], which
+//! reads the ledger, and the loop in [`super`], which does the rest.
 
 use std::time::Duration;
 

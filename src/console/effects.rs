@@ -1,8 +1,8 @@
 //! The only file that holds a feed: reads the ledger again and again, and tells the screen.
 //!
-//! Every call has a deadline. After a failure the connection is dropped, opened anew after a wait with full
-//! jitter, and the ledger is counted again. The screen never waits for any of it. Next on the walk of a
-//! row to a cell: [`super::msg`].
+//! Every call has a deadline. After a failure the connection is dropped, opened anew after a wait
+//! with full jitter, and the ledger is counted again. The screen never waits for any of it. Next on
+//! the walk of a row to a cell: [`super::msg`].
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -40,8 +40,8 @@ impl Default for Deadlines {
     }
 }
 
-/// Waits between attempts: full jitter in `[0, min(cap, base · 2^(n−1))]`, on top of the least. The cap
-/// keeps the time from the ledger's return to LIVE within five seconds.
+/// Waits between attempts: full jitter in `[0, min(cap, base · 2^(n−1))]`, on top of the least. The
+/// cap keeps the time from the ledger's return to LIVE within five seconds.
 const RETRY_BASE: Duration = Duration::from_millis(500);
 const RETRY_CAP: Duration = Duration::from_secs(4);
 const RETRY_LEAST: Duration = Duration::from_millis(250);

@@ -1,5 +1,5 @@
-//! What the console says about numbers beyond [`crate::board::format`]: numbers that have to fit a column,
-//! growth, changes, the drain of a backlog. It knows nothing of a screen.
+//! What the console says about numbers beyond [`crate::board::format`]: numbers that have to fit a
+//! column, growth, changes, the drain of a backlog. It knows nothing of a screen.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ pub fn maybe_age(value: Option<Duration>) -> String {
 /// Stands where there is no value.
 pub const NOTHING: &str = "–";
 
-/// A counter in at most `most` columns: grouped where it fits, else shortened (`12.4k`, `3.1M`), cut
-/// down so that it never says more than there is.
+/// A counter in at most `most` columns: grouped where it fits, else shortened (`12.4k`, `3.1M`),
+/// cut down so that it never says more than there is.
 pub fn count_within(value: u64, most: u16) -> String {
     let full = count(value);
     if text::columns(&full) <= most {
@@ -60,8 +60,8 @@ pub fn drain(drain: Drain) -> String {
     }
 }
 
-/// How a count stands against the one before: `+31%`, `−4%`, `new`, `same`; nothing where there is no
-/// count before.
+/// How a count stands against the one before: `+31%`, `−4%`, `new`, `same`; nothing where there is
+/// no count before.
 pub fn change(count: u64, before: Option<u64>) -> String {
     let Some(before) = before else {
         return String::new();

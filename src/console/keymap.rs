@@ -1,5 +1,5 @@
-//! Every key of the console, once. This registry feeds the keys themselves, the help, the footer, the
-//! palette and the table in `assets/help/keys.md`, which a test holds equal.
+//! Every key of the console, once. This registry feeds the keys themselves, the help, the footer,
+//! the palette and the table in `assets/help/keys.md`, which a test holds equal.
 //!
 //! A key means one thing in one place; two meanings are an error when the config is read, never a
 //! surprise later. Movement keys only move. Next: [`super::update`], which does what a key means.
@@ -16,7 +16,7 @@ pub use registry::{Action, Binding, Place, REGISTRY};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeymapError {
     /// The config names an action that does not exist.
-    #[error("there is no action '{name}'{}", nearest.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default())]
+    #[error("there is no action '{name}'{}", suggestion(*nearest))]
     UnknownAction {
         /// What it names.
         name: String,
@@ -25,7 +25,7 @@ pub enum KeymapError {
     },
     /// A key cannot be read.
     #[error(
-        "'{key}' of action '{action}' is no key: write 'x', 'X', 'ctrl-x', 'alt-x', 'enter', 'f5', …"
+        "'{key}' of action '{action}' is no key: write 'x', 'X', 'ctrl-x', 'alt-x', 'enter' or 'f5'"
     )]
     BadKey {
         /// The action.
@@ -53,6 +53,10 @@ pub enum KeymapError {
     },
 }
 
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
 /// Which key does what, where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
@@ -63,8 +67,8 @@ pub struct Keymap {
 const NEAR_ENOUGH: f64 = 0.75;
 
 impl Keymap {
-    /// The keys as they come, with `rebound` in place of the keys of the actions it names: action and
-    /// keys, as the config writes them.
+    /// The keys as they come, with `rebound` in place of the keys of the actions it names: action
+    /// and keys, as the config writes them.
     ///
     /// # Errors
     /// Where an action or a key is not known, or two actions would share a key in one place.

@@ -1,8 +1,9 @@
-//! What the console knows, and what a person has chosen. Nothing here does I/O, and drawing changes none
-//! of it. Next: [`super::update`], the only place where it changes.
+//! What the console knows, and what a person has chosen. Nothing here does I/O, and drawing changes
+//! none of it. Next: [`super::update`], the only place where it changes.
 //!
-//! The screen is one value of [`View`], each with its own state; a dialog is a value too. So there is no
-//! pair of flags that can contradict each other. A queue is chosen by its name, never by its row.
+//! The screen is one value of [`View`], each with its own state; a dialog is a value too. So there
+//! is no pair of flags that can contradict each other. A queue is chosen by its name, never by its
+//! row.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,8 @@ pub const REFRESH_STEPS: [Duration; 8] = [
     Duration::from_secs(60),
 ];
 
-/// A reading is overdue after two intervals, but a fast interval does not make a slow network stale.
+/// A reading is overdue after two intervals, but a fast interval does not make a slow network
+/// stale.
 const OVERDUE_MIN: Duration = Duration::from_secs(2);
 
 /// What does not change while the console runs.

@@ -1,7 +1,8 @@
 //! Drawing: a model and a frame in, the frame filled. Drawing changes nothing and asks nobody.
 //!
-//! From top to bottom: the header ([`header`]), one line when the ledger is lost ([`alert`]), then the
-//! screen's own panes ([`overview`], [`queue`]), the footer ([`footer`]), and over all of it a dialog.
+//! From top to bottom: the header ([`header`]), one line when the ledger is lost ([`alert`]), then
+//! the screen's own panes ([`overview`], [`queue`]), the footer ([`footer`]), and over all of it a
+//! dialog.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -24,6 +25,7 @@ mod overview;
 mod panes;
 mod queue;
 mod queues;
+mod reasons;
 mod retries;
 mod scope;
 mod states;

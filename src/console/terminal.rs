@@ -1,9 +1,10 @@
 //! The terminal: taken over at the start, given back on every way out.
 //!
-//! This file owns raw mode, the alternate screen and the hidden cursor. Nothing here asks the terminal a
-//! question, so nothing waits for an answer. [`restore`] may be called at any time, from any thread and
-//! more than once: on quitting, on an error, on a signal and in a panic. [`frame`] makes bytes of
-//! frames, [`writer`] sends them, [`input`] reads keys and watches for a lost terminal.
+//! This file owns raw mode, the alternate screen and the hidden cursor. Nothing here asks the
+//! terminal a question, so nothing waits for an answer. [`restore`] may be called at any time, from
+//! any thread and more than once: on quitting, on an error, on a signal and in a panic. [`frame`]
+//! makes bytes of frames, [`writer`] sends them, [`input`] reads keys and watches for a lost
+//! terminal.
 
 use std::cell::Cell;
 use std::io;
@@ -23,8 +24,9 @@ pub mod frame;
 pub mod input;
 pub mod writer;
 
-/// Alternate screen; no cursor; no wrapping at the right edge; pasted text marked as such; characters
-/// stay in the order they are sent (BDSM, ECMA-48 mode 8, so that no terminal reorders a row of a table).
+/// Alternate screen; no cursor; no wrapping at the right edge; pasted text marked as such;
+/// characters stay in the order they are sent (BDSM, ECMA-48 mode 8, so that no terminal reorders a
+/// row of a table).
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[8l\x1b[0m\x1b[2J";
 /// The reverse of [`ENTER`], and the end of a synchronised update that may have been cut off.
 const LEAVE: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[8h\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l";
@@ -56,9 +58,7 @@ pub enum NoTerminal {
         stream: &'static str,
     },
     /// `TERM` says that the terminal can do nothing.
-    #[error(
-        "the console cannot draw on a terminal of type 'dumb'; for plain text use: ledgertop snapshot"
-    )]
+    #[error("the console cannot draw on a 'dumb' terminal; for plain text use: ledgertop snapshot")]
     Dumb,
 }
 
@@ -110,8 +110,8 @@ impl Taken {
     /// # Errors
     /// As [`Taken::new`].
     pub fn again(&self) -> io::Result<()> {
-        // crossterm remembers the first mode it saw; leaving raw mode first makes it look anew, so that a
-        // shell's changes during a suspension are kept.
+        // crossterm remembers the first mode it saw; leaving raw mode first makes it look anew, so
+        // that a shell's changes during a suspension are kept.
         crossterm::terminal::disable_raw_mode()?;
         crossterm::terminal::enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
@@ -125,8 +125,8 @@ impl Drop for Taken {
     }
 }
 
-/// Gives the terminal back: leaves the alternate screen, shows the cursor, ends raw mode. Does nothing
-/// where it was given back already. Failures are passed over: there is nobody left to tell.
+/// Gives the terminal back: leaves the alternate screen, shows the cursor, ends raw mode. Does
+/// nothing where it was given back already. Failures are passed over: there is nobody left to tell.
 pub fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -147,13 +147,14 @@ pub fn restore() {
     }
 }
 
-/// Stops the process as ctrl-z does, together with its process group, so that the shell is told. Returns
-/// once it goes on. The terminal must have been given back.
+/// Stops the process as ctrl-z does, together with its process group, so that the shell is told.
+/// Returns once it goes on. The terminal must have been given back.
 pub fn suspend() {
     if let Err(error) = rustix::process::kill_current_process_group(Signal::TSTP) {
         tracing::debug!(%error, "could not be suspended");
     }
-    // The signal is delivered to any thread; this one may run on for a moment before all are stopped.
+    // The signal is delivered to any thread; this one may run on for a moment before all are
+    // stopped.
     std::thread::sleep(Duration::from_millis(50));
 }
 
@@ -209,8 +210,8 @@ fn wait_writable(milliseconds: i64) -> io::Result<()> {
     }
 }
 
-/// Marks the present thread as one of the console's: if it panics, the terminal is given back and the
-/// console ends.
+/// Marks the present thread as one of the console's: if it panics, the terminal is given back and
+/// the console ends.
 pub fn adopt_thread() {
     OURS.with(|ours| ours.set(true));
 }
@@ -220,9 +221,9 @@ pub fn release_thread() {
     OURS.with(|ours| ours.set(false));
 }
 
-/// Installs the hook that gives the terminal back before a panic of the console is printed, made safe.
-/// A panic elsewhere in the process (a worker's handler) goes to the log while the console is up, and to
-/// the hook that was there before otherwise.
+/// Installs the hook that gives the terminal back before a panic of the console is printed, made
+/// safe. A panic elsewhere in the process (a worker's handler) goes to the log while the console is
+/// up, and to the hook that was there before otherwise.
 pub fn install_panic_hook() {
     static ONCE: AtomicBool = AtomicBool::new(false);
     if ONCE.swap(true, Ordering::SeqCst) {

@@ -1,8 +1,8 @@
 //! Text in display columns: how wide it is, and how to cut it without splitting what a reader sees.
 //!
 //! The unit is the grapheme cluster, measured in terminal columns. Text of any script goes in; what
-//! comes out never takes more columns than were asked for. It knows nothing of colours or positions.
-//! Next on the walk: [`super::widget::canvas`], which puts text into a frame.
+//! comes out never takes more columns than were asked for. It knows nothing of colours or
+//! positions. Next on the walk: [`super::widget::canvas`], which puts text into a frame.
 
 use ratatui::buffer::CellWidth as _;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -21,9 +21,9 @@ pub struct Grapheme<'a> {
     pub needs_base: bool,
 }
 
-/// The clusters of `text` in order. Nothing is dropped: a mark without a letter counts as one column.
-/// Control characters do not occur in safe text; if one did, it would count as one column and
-/// [`super::widget::canvas`] would show a replacement character.
+/// The clusters of `text` in order. Nothing is dropped: a mark without a letter counts as one
+/// column. Control characters do not occur in safe text; if one did, it would count as one column
+/// and [`super::widget::canvas`] would show a replacement character.
 pub fn graphemes(text: &str) -> impl Iterator<Item = Grapheme<'_>> {
     text.graphemes(true).map(|symbol| {
         let width = if symbol.chars().any(char::is_control) {
@@ -74,8 +74,8 @@ pub fn cut(text: &str, most: u16) -> String {
     format!("{kept}{ELLIPSIS}")
 }
 
-/// The lines of `text`, broken at spaces where possible, each at most `most` columns wide. A word longer
-/// than a line is broken within. An empty text is one empty line.
+/// The lines of `text`, broken at spaces where possible, each at most `most` columns wide. A word
+/// longer than a line is broken within. An empty text is one empty line.
 pub fn wrapped(text: &str, most: u16) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

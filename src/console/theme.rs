@@ -1,9 +1,10 @@
-//! Colours by meaning. A screen names a [`Role`]; only this file knows how a role looks, and it looks
-//! right on a dark and on a light background, in 16, 256 and 16 million colours, and without any.
+//! Colours by meaning. A screen names a [`Role`]; only this file knows how a role looks, and it
+//! looks right on a dark and on a light background, in 16, 256 and 16 million colours, and without
+//! any.
 //!
 //! Colour never carries a meaning alone: beside each coloured mark stands a word or a shape. Under
-//! `NO_COLOR` bold, dim and reverse video remain, and the selected row has its marker. Nothing asks the
-//! terminal a question: the background comes from a flag, the config, or `COLORFGBG`.
+//! `NO_COLOR` bold, dim and reverse video remain, and the selected row has its marker. Nothing asks
+//! the terminal a question: the background comes from a flag, the config, or `COLORFGBG`.
 
 use std::collections::BTreeMap;
 
@@ -190,7 +191,7 @@ pub enum ThemeError {
     },
     /// A colour cannot be read.
     #[error(
-        "'{value}' of '{role}' is no colour: write '#rrggbb', or a name such as 'red', 'bright_red' or 'default'"
+        "'{value}' of '{role}' is no colour: write '#rrggbb', or a name such as 'red' or 'default'"
     )]
     Colour {
         /// The role.
@@ -378,8 +379,8 @@ fn parse_ansi(name: &str) -> Option<Color> {
     u8::try_from(position).ok().map(Color::Indexed)
 }
 
-/// The nearest of colours 16 to 255: the cube with the levels 0, 95, 135, 175, 215, 255 and the 24 greys
-/// 8, 18, … 238 (xterm's `256colres.pl`).
+/// The nearest of colours 16 to 255: the cube with the levels 0, 95, 135, 175, 215, 255 and the 24
+/// greys 8, 18, … 238 (xterm's `256colres.pl`).
 fn nearest_256(rgb: [u8; 3]) -> Color {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let mut best = (u32::MAX, 16_u8);

@@ -1,6 +1,6 @@
-//! What a message changes: message and model in, effects out, no I/O. Everything that the console does is
-//! decided here and can be tested without a terminal or a ledger. Next: [`super::screen`], which draws
-//! the model.
+//! What a message changes: message and model in, effects out, no I/O. Everything that the console
+//! does is decided here and can be tested without a terminal or a ledger. Next: [`super::screen`],
+//! which draws the model.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The few shapes that every screen is made of. Each draws into a rectangle of a frame and cannot write
-//! outside it; none knows a board. Next on the walk of a row to a cell: [`super::terminal`].
+//! The few shapes that every screen is made of. Each draws into a rectangle of a frame and cannot
+//! write outside it; none knows a board. Next on the walk of a row to a cell: [`super::terminal`].
 
 pub mod bar;
 pub mod canvas;

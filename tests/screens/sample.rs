@@ -238,7 +238,9 @@ pub(crate) fn summary(queues: Vec<QueueSummary>) -> Summary {
             Headline {
                 queue: SafeText::new("thumbnails"),
                 level: Level::Critical,
-                text: "oldest ready 14m (limit 2m), growing: 3.1/s in, 0.4/s out; 83% of retries rate_limited".to_owned(),
+                text: "oldest ready 14m (limit 2m), growing: 3.1/s in, 0.4/s out; 83% of retries \
+                       rate_limited"
+                    .to_owned(),
             },
             Headline {
                 queue: SafeText::new("billing"),

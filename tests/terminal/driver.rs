@@ -3,10 +3,12 @@
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
+use portable_pty::{
+    Child, ChildKiller, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system,
+};
 
 /// How long anything may take before a test gives up: far more than it takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -15,8 +17,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
-    stop: bool,
-    ended: bool,
+    reader: Reader,
+}
+
+/// What the thread does that reads from the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// It reads.
+    Reads,
+    /// It is to close its end after the next bytes.
+    Stops,
+    /// It has closed it.
+    Ended,
 }
 
 type Shared = Arc<(Mutex<Seen>, Condvar)>;
@@ -25,8 +37,19 @@ type Shared = Arc<(Mutex<Seen>, Condvar)>;
 pub(crate) struct Driver {
     master: Box<dyn MasterPty + Send>,
     writer: Box<dyn std::io::Write + Send>,
-    child: Box<dyn Child + Send + Sync>,
+    child: Option<Box<dyn Child + Send + Sync>>,
+    killer: Killer,
     seen: Shared,
+}
+
+/// Ends the process with the test, also when the test fails.
+struct Killer(Box<dyn ChildKiller + Send + Sync>);
+
+impl Drop for Killer {
+    fn drop(&mut self) {
+        // Most often it has ended already.
+        drop(self.0.kill());
+    }
 }
 
 /// The program under test.
@@ -62,22 +85,21 @@ impl Driver {
         let seen = Seen {
             parser: rows,
             bytes: Vec::new(),
-            stop: false,
-            ended: false,
+            reader: Reader::Reads,
         };
         let seen: Shared = Arc::new((Mutex::new(seen), Condvar::new()));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let theirs = Arc::clone(&seen);
         std::thread::spawn(move || {
-            let mut buffer = [0; 65_536];
+            let mut buffer = vec![0; 65_536];
             loop {
                 let read = reader.read(&mut buffer).unwrap_or(0);
-                let mut seen = theirs.0.lock().unwrap();
+                let mut seen = theirs.0.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.parser.process(&buffer[..read]);
                 seen.bytes.extend_from_slice(&buffer[..read]);
-                if read == 0 || seen.stop {
+                if read == 0 || seen.reader == Reader::Stops {
                     drop(reader);
-                    seen.ended = true;
+                    seen.reader = Reader::Ended;
                     theirs.1.notify_all();
                     return;
                 }
@@ -85,10 +107,12 @@ impl Driver {
             }
         });
         let writer = pair.master.take_writer().unwrap();
+        let killer = Killer(child.clone_killer());
         Self {
             master: pair.master,
             writer,
-            child,
+            child: Some(child),
+            killer,
             seen,
         }
     }
@@ -182,36 +206,52 @@ impl Driver {
 
     /// Sends a signal to the process.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let id = i32::try_from(self.child.process_id().unwrap()).unwrap();
+        let child = self.child.as_ref().unwrap();
+        let id = i32::try_from(child.process_id().unwrap()).unwrap();
         let id = rustix::process::Pid::from_raw(id).unwrap();
         rustix::process::kill_process(id, signal).unwrap();
     }
 
     /// Waits for the end of the process and of its output.
     pub(crate) fn end(&mut self) -> ExitStatus {
-        let status = self.child.wait().unwrap();
-        self.wait("the end of the output", |seen| seen.ended);
-        status
+        let told = wait_for_end(self.child.take().unwrap());
+        let status = told.recv_timeout(PATIENCE);
+        assert!(
+            status.is_ok(),
+            "it goes on:
+{}",
+            self.contents()
+        );
+        self.wait("the end of the output", |seen| seen.reader == Reader::Ended);
+        status.unwrap()
     }
 
-    /// Takes the terminal away; returns where the end of the process is told.
-    pub(crate) fn hang_up(mut self) -> Receiver<ExitStatus> {
-        self.seen.0.lock().unwrap().stop = true;
+    /// Takes the terminal away; returns where the end of the process is told, and what kills it.
+    pub(crate) fn hang_up(mut self) -> (Receiver<ExitStatus>, impl Drop) {
+        self.seen.0.lock().unwrap().reader = Reader::Stops;
         // ctrl-l makes the console paint, so that the reader wakes, sees the mark, and closes its end.
         self.press("\x0c");
-        self.wait("the reader", |seen| seen.ended);
+        self.wait("the reader", |seen| seen.reader == Reader::Ended);
         let Self {
             master,
             writer,
-            mut child,
+            child,
+            killer,
             ..
         } = self;
         drop(writer);
         drop(master);
-        let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || tell.send(child.wait().unwrap()).unwrap());
-        told
+        (wait_for_end(child.unwrap()), killer)
     }
+}
+
+fn wait_for_end(mut child: Box<dyn Child + Send + Sync>) -> Receiver<ExitStatus> {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more where the test has failed.
+        drop(child.wait().map(|status| tell.send(status)));
+    });
+    told
 }
 
 /// Whether the alternate screen is shown.

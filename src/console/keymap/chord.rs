@@ -1,4 +1,5 @@
-//! A key with its modifiers, as it is pressed and as it is written: `j`, `G`, `ctrl-d`, `shift-tab`.
+//! A key with its modifiers, as it is pressed and as it is written: `j`, `G`, `ctrl-d`,
+//! `shift-tab`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,8 +41,8 @@ impl Chord {
         Self::normal(key.code, key.modifiers)
     }
 
-    /// The character that this key types into a text field, if it types one. There it is text and never a
-    /// command.
+    /// The character that this key types into a text field, if it types one. There it is text and
+    /// never a command.
     pub fn typed(self) -> Option<char> {
         let plain = !self
             .modifiers
@@ -49,8 +50,8 @@ impl Chord {
         self.code.as_char().filter(|_| plain)
     }
 
-    /// One form for what terminals report in several: `BackTab` is shift-tab, a capital is itself, and a
-    /// control letter is small.
+    /// One form for what terminals report in several: `BackTab` is shift-tab, a capital is itself,
+    /// and a control letter is small.
     fn normal(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
         let modifiers = modifiers & known;

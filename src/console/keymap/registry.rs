@@ -222,7 +222,8 @@ pub const REGISTRY: [Binding; 26] = [
         &["j", "down"],
         EVERYWHERE,
         "one line down; on a queue: the next queue",
-    ),
+    )
+    .footer("next queue"),
     binding(
         Action::First,
         "first",

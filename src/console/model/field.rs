@@ -98,8 +98,8 @@ impl Filter {
         *self = Self::of(self.text());
     }
 
-    /// Out by one level: from typing to what it was before, from a filter to none. Returns whether there was
-    /// a level to leave.
+    /// Out by one level: from typing to what it was before, from a filter to none. Returns whether
+    /// there was a level to leave.
     pub fn out(&mut self) -> bool {
         let next = match self {
             Self::Off => return false,

@@ -1,4 +1,5 @@
-//! The orders in which queues are listed. Equal rows are listed by name, so that an order never jumps.
+//! The orders in which queues are listed. Equal rows are listed by name, so that an order never
+//! jumps.
 
 use std::cmp::Ordering;
 

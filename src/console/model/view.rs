@@ -1,5 +1,5 @@
-//! The screens, each with its own state. What lies behind a screen is carried along, so that a detour
-//! changes neither filter nor selection.
+//! The screens, each with its own state. What lies behind a screen is carried along, so that a
+//! detour changes neither filter nor selection.
 
 use crate::ledger::text::SafeText;
 

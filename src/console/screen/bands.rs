@@ -13,9 +13,10 @@ pub(super) struct Band {
     pub most: u16,
 }
 
-/// Shares `area` out from top to bottom. Bands are dropped from the last to the second until the rest have
-/// their least, the first one takes what there is; then each is brought to its good height in order, then to its most. What is still left
-/// goes to the last, so that the frame is full.
+/// Shares `area` out from top to bottom. Bands are dropped from the last to the second until the
+/// rest have their least, the first one takes what there is; then each is brought to its good
+/// height in order, then to its most. What is still left goes to the last, so that the frame is
+/// full.
 pub(super) fn share(area: Rect, bands: &[Band]) -> Vec<Rect> {
     let mut heights: Vec<u16> = bands.iter().map(|band| band.least).collect();
     let total = |heights: &[u16]| {

@@ -9,10 +9,10 @@ use crate::console::columns::{age_level, level_mark, level_role};
 use crate::console::format;
 use crate::console::theme::Role;
 use crate::console::widget::canvas::{Piece, Spot};
-use crate::console::widget::{Canvas, bar, histogram, pane};
+use crate::console::widget::{Canvas, histogram, pane};
 use crate::ledger::num;
 
-use super::retries::draw_reason;
+use super::reasons::Reasons;
 use super::scope::Scope;
 
 /// Columns of a count.
@@ -60,23 +60,17 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
         draw_kind(canvas, spot, scope, kind);
     }
     draw_spread(canvas, inner, scope);
-    let most = letters
+    let counted = letters
         .by_reason
         .iter()
-        .map(|(_, count)| *count)
-        .max()
-        .unwrap_or(0);
-    for (row, (failure, count)) in letters.by_reason.iter().enumerate() {
+        .map(|(failure, count)| (failure, *count));
+    let reasons = Reasons::of(counted.clone(), inner.width);
+    for (row, (failure, count)) in counted.enumerate() {
         let Some(spot) = Spot::row(inner, num::columns(row).saturating_add(2)) else {
             break;
         };
-        let counted = format::count_within(*count, COUNT - 1);
-        let bar_at = draw_reason(canvas, spot, failure, &counted);
-        canvas.text(
-            bar_at,
-            Role::Graph,
-            &bar::text(*count, most, bar_at.columns),
-        );
+        let shown = format::count_within(count, COUNT - 1);
+        reasons.draw(canvas, spot, (failure, count), &shown);
     }
 }
 

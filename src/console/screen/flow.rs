@@ -51,29 +51,44 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scope: Option<Scope<'_>>
 
 /// Time from the first attempt to the end, with the longest label that leaves room for the numbers.
 fn draw_times(canvas: &mut Canvas<'_>, spot: Spot, times: Option<Percentiles>) {
-    const LABELS: [&str; 3] = ["first attempt to end  ", "to end  ", ""];
-    let said = times.map(|times| {
-        [
-            ("p50 ", times.p50),
-            ("  p95 ", times.p95),
-            ("  p99 ", times.p99),
-        ]
-        .map(|(name, time)| (name, latency(time)))
-    });
-    let said = said.iter().flatten();
-    let needed = said.clone().fold(0, |sum: u16, (name, time)| {
-        sum.saturating_add(text::columns(name))
-            .saturating_add(text::columns(time))
-    });
-    let fits = |label: &&&str| text::columns(label).saturating_add(needed) <= spot.columns;
-    let label = LABELS.iter().find(fits).copied().unwrap_or_default();
-    let mut pieces: Vec<Piece<'_>> = vec![(Role::Muted, label)];
-    if times.is_none() {
-        pieces.push((Role::Muted, format::NOTHING));
+    const FORMS: [(&str, &str); 4] = [
+        ("first attempt to end  ", "  "),
+        ("to end  ", "  "),
+        ("to end ", " "),
+        ("", " "),
+    ];
+    let Some(times) = times else {
+        let label = FORMS.first().map_or("", |(label, _)| label);
+        canvas.pieces(
+            spot,
+            &[(Role::Muted, label), (Role::Muted, format::NOTHING)],
+        );
+        return;
+    };
+    let said = [
+        ("p50 ", times.p50),
+        ("p95 ", times.p95),
+        ("p99 ", times.p99),
+    ]
+    .map(|(name, time)| (name, latency(time)));
+    let pieces_of = |(label, gap): (&'static str, &'static str)| {
+        let mut pieces: Vec<Piece<'_>> = vec![(Role::Muted, label)];
+        for (position, (name, time)) in said.iter().enumerate() {
+            pieces.push((Role::Muted, if position == 0 { "" } else { gap }));
+            pieces.push((Role::Muted, name));
+            pieces.push((Role::Text, time));
+        }
+        pieces
+    };
+    let forms = FORMS.map(pieces_of);
+    let fits = |pieces: &&Vec<Piece<'_>>| width(pieces) <= spot.columns;
+    if let Some(pieces) = forms.iter().find(fits).or(forms.last()) {
+        canvas.pieces(spot, pieces);
     }
-    for (name, time) in said {
-        pieces.push((Role::Muted, name));
-        pieces.push((Role::Text, time));
-    }
-    canvas.pieces(spot, &pieces);
+}
+
+fn width(pieces: &[Piece<'_>]) -> u16 {
+    pieces
+        .iter()
+        .fold(0, |sum, (_, each)| sum.saturating_add(text::columns(each)))
 }

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use crate::console::clock::TimeStyle;
 use crate::console::keymap::{Action, Place, REGISTRY};
 use crate::console::model::{Filter, Hold, Model, View};
 use crate::console::text;
@@ -51,6 +52,7 @@ fn has_effect(action: Action, model: &Model) -> bool {
     match action {
         Action::Out => level,
         Action::Enter => !model.rows().is_empty(),
+        Action::Down => model.view.queue_shown().is_some(),
         Action::Filter | Action::Sort => model.shown.is_some(),
         Action::Back
         | Action::Pause
@@ -58,7 +60,6 @@ fn has_effect(action: Action, model: &Model) -> bool {
         | Action::Palette
         | Action::Help
         | Action::Up
-        | Action::Down
         | Action::First
         | Action::Last
         | Action::HalfUp
@@ -87,6 +88,11 @@ fn word(action: Action, model: &Model) -> &'static str {
         (Action::Enter, _) if typing => "accept",
         (Action::Out, _) if typing => "cancel",
         (Action::Out, _) if !on_queue => "clear filter",
+        (Action::TimeZone, _) => match model.clock.style {
+            TimeStyle::Utc => "utc",
+            TimeStyle::Local => "local",
+            TimeStyle::Relative => "ages",
+        },
         _ => REGISTRY
             .iter()
             .find(|binding| binding.action == action)

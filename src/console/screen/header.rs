@@ -1,8 +1,8 @@
 //! The first line: which ledger, what may be done to it, which screens there are, and how true the
 //! numbers are.
 //!
-//! While all is well it says the minute and the interval, not a running clock: an idle board must cost
-//! nothing. As soon as numbers are not of now, their exact moment and age stand there.
+//! While all is well it says the minute and the interval, not a running clock: an idle board must
+//! cost nothing. As soon as numbers are not of now, their exact moment and age stand there.
 
 use ratatui::layout::Rect;
 
@@ -18,8 +18,9 @@ use crate::console::widget::canvas::{Piece, Spot};
 const GAP: u16 = 2;
 /// The word for a console that cannot write.
 const READ_ONLY: &str = "READ-ONLY";
-/// The least that is kept of the ledger's name.
+/// The least that is kept of the ledger's name, and the most that it takes.
 const NAME_MIN: u16 = 8;
+const NAME_MAX: u16 = 30;
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
@@ -50,7 +51,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 
 fn draw_left(canvas: &mut Canvas<'_>, at: Spot, model: &Model) {
     let role_width = text::columns(READ_ONLY);
-    let name_room = at.columns.saturating_sub(role_width + GAP);
+    let name_room = at.columns.saturating_sub(role_width + GAP).min(NAME_MAX);
     let used = canvas.text(
         at.first(name_room),
         Role::Accent,

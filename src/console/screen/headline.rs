@@ -24,41 +24,95 @@ pub(super) fn about<'a>(model: &'a Model, queue: Option<&SafeText>) -> Vec<&'a H
         .collect()
 }
 
-/// How many lines it takes.
-pub(super) fn lines(headlines: &[&Headline]) -> u16 {
-    num::columns(headlines.len()).max(1)
+/// From this height of the screen a sentence may take a second line.
+const WRAP_FROM: u16 = 20;
+
+/// A sentence and the lines it is drawn on.
+struct Said<'a> {
+    headline: &'a Headline,
+    lines: Vec<String>,
+}
+
+/// The headline, laid out for a width.
+pub(super) struct Layout<'a> {
+    names: u16,
+    said: Vec<Said<'a>>,
+}
+
+impl<'a> Layout<'a> {
+    /// Lays sentences out for `area`. Together they take at most [`HEADLINE_MAX`] lines, or as many
+    /// as there are sentences; the worst is the first to get a second line.
+    pub(super) fn new(headlines: &[&'a Headline], area: Rect) -> Self {
+        let names = headlines
+            .iter()
+            .fold(0, |most: u16, each| {
+                most.max(text::columns(each.queue.as_str()))
+            })
+            .min(NAME_MAX);
+        let room = area.width.saturating_sub(indent(names) + 1);
+        let mut spare = if area.height < WRAP_FROM {
+            0
+        } else {
+            HEADLINE_MAX.saturating_sub(headlines.len())
+        };
+        let said = headlines
+            .iter()
+            .map(|headline| {
+                let mut lines = text::wrapped(&headline.text, room);
+                let extra = lines.len().saturating_sub(1).min(spare);
+                spare = spare.saturating_sub(extra);
+                if lines.len() > extra + 1 {
+                    // What does not fit is cut off by the last line, with an ellipsis.
+                    let last = lines.split_off(extra).join(" ");
+                    lines.push(last);
+                }
+                Said { headline, lines }
+            })
+            .collect();
+        Self { names, said }
+    }
+
+    /// How many lines it takes.
+    pub(super) fn height(&self) -> u16 {
+        let lines: usize = self.said.iter().map(|said| said.lines.len()).sum();
+        num::columns(lines).max(1)
+    }
+}
+
+/// Columns before a sentence: the mark, the name, and the gaps.
+const fn indent(names: u16) -> u16 {
+    if names == 0 { 3 } else { 3 + names + 2 }
 }
 
 /// Draws it.
-pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, headlines: &[&Headline]) {
-    if headlines.is_empty() {
+pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, layout: &Layout<'_>) {
+    if layout.said.is_empty() {
         if let Some(line) = Spot::row(area, 0) {
             let (role, words) = calm(model);
             canvas.text(line.after(1), role, words);
         }
         return;
     }
-    let names = headlines
-        .iter()
-        .fold(0, |most: u16, each| {
-            most.max(text::columns(each.queue.as_str()))
-        })
-        .min(NAME_MAX);
-    for (row, headline) in headlines.iter().enumerate() {
-        let Some(line) = Spot::row(area, num::columns(row)) else {
-            return;
-        };
-        let line = line.after(1).first(line.columns.saturating_sub(2));
-        let role = level_role(headline.level, Role::Text);
-        canvas.text(line.first(1), role, level_mark(headline.level));
-        let line = line.after(2);
-        canvas.text(line.first(names), role, headline.queue.as_str());
-        let line = if names == 0 {
-            line
-        } else {
-            line.after(names + 2)
-        };
-        canvas.text(line, Role::Text, &headline.text);
+    let mut row = 0;
+    for said in &layout.said {
+        let role = level_role(said.headline.level, Role::Text);
+        for (position, text) in said.lines.iter().enumerate() {
+            let Some(line) = Spot::row(area, row) else {
+                return;
+            };
+            if position == 0 {
+                canvas.text(
+                    line.after(1).first(1),
+                    role,
+                    level_mark(said.headline.level),
+                );
+                let name = line.after(3).first(layout.names);
+                canvas.text(name, role, said.headline.queue.as_str());
+            }
+            let line = line.first(line.columns.saturating_sub(1));
+            canvas.text(line.after(indent(layout.names)), Role::Text, text);
+            row += 1;
+        }
     }
 }
 

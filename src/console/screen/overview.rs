@@ -17,8 +17,9 @@ const FRAME: u16 = 3;
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &OverviewState) {
     let headlines = headline::about(model, None);
     let mut rest = area;
-    let top = take_top(&mut rest, headline::lines(&headlines));
-    headline::draw(canvas, top, model, &headlines);
+    let layout = headline::Layout::new(&headlines, area);
+    let top = take_top(&mut rest, layout.height());
+    headline::draw(canvas, top, model, &layout);
     let listed = num::columns(model.rows().len()).max(1);
     let band = Band {
         least: listed.min(4).saturating_add(FRAME),

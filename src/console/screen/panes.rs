@@ -1,8 +1,8 @@
 //! The panes below the first: the same for the overview and for one queue.
 //!
-//! Where the terminal is small, bands of panes are dropped from the bottom: latest events first, then
-//! leases and flow, then retries and dead letters. The first band shrinks at last; the header and the first
-//! sentence stay longest.
+//! Where the terminal is small, bands of panes are dropped from the bottom: latest events first,
+//! then leases and flow, then retries and dead letters. The first band shrinks at last; the header
+//! and the first sentence stay longest.
 
 use ratatui::layout::Rect;
 

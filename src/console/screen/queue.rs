@@ -27,8 +27,9 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &Q
         gone(canvas, take_top(&mut rest, 1), state);
     } else {
         let headlines = headline::about(model, Some(&state.queue));
-        let top = take_top(&mut rest, headline::lines(&headlines));
-        headline::draw(canvas, top, model, &headlines);
+        let layout = headline::Layout::new(&headlines, area);
+        let top = take_top(&mut rest, layout.height());
+        headline::draw(canvas, top, model, &layout);
     }
     if let Some(area) = panes::draw(canvas, rest, model, scope, BAND) {
         if area.width >= TWO_FROM {

@@ -1,5 +1,6 @@
-//! The ticker: the latest events, newest first. What operators did stands out. Events that are alike in all
-//! that is shown, and of the same second, are one line with a count: a busy queue does not push out the rest.
+//! The ticker: the latest events, newest first. What operators did stands out. Events that are
+//! alike in all that is shown, and of the same second, are one line with a count: a busy queue does
+//! not push out the rest.
 
 use ratatui::layout::Rect;
 

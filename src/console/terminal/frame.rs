@@ -1,9 +1,9 @@
 //! A frame as bytes: what has changed since the frame before, and nothing else.
 //!
-//! Two equal frames make no bytes at all: no cursor moves, no reset. A changed frame is one block between
-//! the marks of a synchronised update. Wherever terminals disagree about the width of a character, the
-//! cursor is placed anew behind it, so that no border moves. Colours are written here and not by
-//! crossterm, whose `NO_COLOR` drops reverse video as well.
+//! Two equal frames make no bytes at all: no cursor moves, no reset. A changed frame is one block
+//! between the marks of a synchronised update. Wherever terminals disagree about the width of a
+//! character, the cursor is placed anew behind it, so that no border moves. Colours are written
+//! here and not by crossterm, whose `NO_COLOR` drops reverse video as well.
 
 use std::fmt::Write as _;
 
@@ -64,8 +64,8 @@ impl Encoder {
         self.shown = None;
     }
 
-    /// Appends to `bytes` what turns the frame shown into `next`, and takes `next` for shown. Returns the
-    /// buffer that was shown before, so that it can be used again.
+    /// Appends to `bytes` what turns the frame shown into `next`, and takes `next` for shown.
+    /// Returns the buffer that was shown before, so that it can be used again.
     pub fn encode(&mut self, next: Buffer, bytes: &mut String) -> Option<Buffer> {
         let same_size = self
             .shown
@@ -170,8 +170,8 @@ impl Run<'_> {
         debug_assert!(written.is_ok());
     }
 
-    /// Moves the cursor by the shortest way: the unchanged cells between, where they are few, plain and
-    /// of the present look; a step to the right; or an address.
+    /// Moves the cursor by the shortest way: the unchanged cells between, where they are few, plain
+    /// and of the present look; a step to the right; or an address.
     fn go_to(&mut self, x: u16, y: u16, cells: &[Cell]) {
         match self.cursor {
             Some(here) if here == (x, y) => {}
@@ -255,8 +255,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether every terminal in use gives this one narrow character one column: letters of Latin, Greek and
-/// Cyrillic, the punctuation the console itself uses, boxes and blocks.
+/// Whether every terminal in use gives this one narrow character one column: letters of Latin,
+/// Greek and Cyrillic, the punctuation the console itself uses, boxes and blocks.
 fn is_dependable(symbol: &str) -> bool {
     let mut characters = symbol.chars();
     let first = characters.next();

@@ -1,8 +1,8 @@
 //! Reads keys in a thread of its own, and watches in another for the terminal's end.
 //!
-//! crossterm 0.29 never returns from a read on a terminal that is gone, and takes a whole core for it
-//! (crossterm#793). So a watchdog asks the kernel for a hang-up and ends the console; where the process
-//! is still there after [`GRACE`], it ends the process.
+//! crossterm 0.29 never returns from a read on a terminal that is gone, and takes a whole core for
+//! it (crossterm#793). So a watchdog asks the kernel for a hang-up and ends the console; where the
+//! process is still there after [`GRACE`], it ends the process.
 
 use std::time::{Duration, Instant};
 

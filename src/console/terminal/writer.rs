@@ -1,5 +1,5 @@
-//! Sends frames from a thread of its own. There is room for one frame that waits: a newer one takes its
-//! place, so that a slow terminal gets fewer frames and never delays a key.
+//! Sends frames from a thread of its own. There is room for one frame that waits: a newer one takes
+//! its place, so that a slow terminal gets fewer frames and never delays a key.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

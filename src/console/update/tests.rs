@@ -395,9 +395,8 @@ fn a_database_clock_that_is_set_back_never_takes_the_board_back() {
 #[test]
 fn the_refresh_steps_are_bounded() {
     let mut model = loaded_console();
-    assert!(
-        matches!(press(&mut model, "+")[..], [Effect::Refresh(step)] if step == Duration::from_millis(500))
-    );
+    let half = Duration::from_millis(500);
+    assert!(matches!(press(&mut model, "+")[..], [Effect::Refresh(step)] if step == half));
     press(&mut model, "+ + + +");
     assert_eq!(model.refresh, Duration::from_millis(250));
     press(&mut model, "- - - - - - - - - -");

@@ -1,7 +1,7 @@
 //! A frame to draw on: text at a place, in a role, within a number of columns.
 //!
-//! Everything drawn goes through [`Canvas::text`], so that no string can leave its columns or split a
-//! wide character, and a control character, should one ever get here, is shown as `�`.
+//! Everything drawn goes through [`Canvas::text`], so that no string can leave its columns or split
+//! a wide character, and a control character, should one ever get here, is shown as `�`.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -80,7 +80,8 @@ impl<'a> Canvas<'a> {
         self.buffer.area
     }
 
-    /// Writes `text` in its columns, with an ellipsis where it does not fit. Returns the columns used.
+    /// Writes `text` in its columns, with an ellipsis where it does not fit. Returns the columns
+    /// used.
     pub fn text(&mut self, at: Spot, role: Role, text: &str) -> u16 {
         if text::columns(text) <= at.columns {
             self.put(at, role, text)
@@ -96,7 +97,8 @@ impl<'a> Canvas<'a> {
         self.text(at.after(indent), role, text);
     }
 
-    /// Writes pieces one after the other, with one ellipsis where they do not fit. Returns the columns used.
+    /// Writes pieces one after the other, with one ellipsis where they do not fit. Returns the
+    /// columns used.
     pub fn pieces(&mut self, at: Spot, pieces: &[Piece<'_>]) -> u16 {
         let mut rest = at;
         let mut following: u16 = pieces
@@ -121,8 +123,8 @@ impl<'a> Canvas<'a> {
         at.columns.saturating_sub(rest.columns)
     }
 
-    /// Writes groups of pieces one after the other; a group that does not fit in full is left out, and so is
-    /// all that follows it. The first is cut instead.
+    /// Writes groups of pieces one after the other; a group that does not fit in full is left out,
+    /// and so is all that follows it. The first is cut instead.
     pub fn groups(&mut self, at: Spot, groups: &[&[Piece<'_>]]) {
         let mut rest = at;
         for (position, group) in groups.iter().enumerate() {
@@ -168,8 +170,8 @@ impl<'a> Canvas<'a> {
         used
     }
 
-    /// Lays a role over what stands in `area` already: its ground and attributes, and its colour where it
-    /// has one.
+    /// Lays a role over what stands in `area` already: its ground and attributes, and its colour
+    /// where it has one.
     pub fn tint(&mut self, area: Rect, role: Role) {
         let style = self.theme.style(role);
         let over = Style {
@@ -185,8 +187,8 @@ impl<'a> Canvas<'a> {
         self.buffer.set_style(area, over);
     }
 
-    /// Takes every colour and weight out of `area` and draws it in one role: numbers that are no longer
-    /// known to be true.
+    /// Takes every colour and weight out of `area` and draws it in one role: numbers that are no
+    /// longer known to be true.
     pub fn wash(&mut self, area: Rect, role: Role) {
         let style = self.theme.style(role);
         let area = area.intersection(self.buffer.area);

@@ -1,4 +1,5 @@
-//! Facts: labels with their values, in as many columns as fit; labels at the left, values at the right.
+//! Facts: labels with their values, in as many columns as fit; labels at the left, values at the
+//! right.
 
 use ratatui::layout::Rect;
 

@@ -14,8 +14,8 @@ pub(super) fn level(value: u64, most: u64) -> usize {
     num::index(num::floor(share * 8.0 + 0.5)).clamp(1, 8)
 }
 
-/// Each bucket as one character, the highest bucket full. Empty buckets are blank, those with anything
-/// in them are seen.
+/// Each bucket as one character, the highest bucket full. Empty buckets are blank, those with
+/// anything in them are seen.
 pub fn text(buckets: &[u64]) -> String {
     let most = buckets.iter().copied().max().unwrap_or(0);
     buckets

@@ -6,8 +6,8 @@ use crate::console::theme::Role;
 
 use super::canvas::{Canvas, Piece, Spot};
 
-/// Draws a border around `area` with `title` in its upper line; returns the room within. An area too
-/// small for a border and a line is left empty and has no room.
+/// Draws a border around `area` with `title` in its upper line; returns the room within. An area
+/// too small for a border and a line is left empty and has no room.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, title: &[Piece<'_>]) -> Rect {
     if area.width < 4 || area.height < 3 {
         return Rect::new(area.x, area.y, 0, 0);

@@ -2,8 +2,8 @@
 
 use super::histogram::{LEVELS, level};
 
-/// `points` in `columns` columns, each the highest of the points it stands for, so that a spike is never
-/// averaged away. Points that are not known are blank; known zeros are the lowest mark.
+/// `points` in `columns` columns, each the highest of the points it stands for, so that a spike is
+/// never averaged away. Points that are not known are blank; known zeros are the lowest mark.
 pub fn text(points: &[Option<u64>], columns: u16) -> String {
     let columns = usize::from(columns).min(points.len());
     let most = points.iter().flatten().copied().max().unwrap_or(0);
