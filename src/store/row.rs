@@ -5,6 +5,7 @@
 //! and call `check`. Text that people will see becomes [`SafeText`] on the way. Next on the walk of
 //! a row to a cell: [`crate::ledger::feed`], then `Board::apply`.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -258,6 +259,39 @@ impl RawCell<'_> {
             worker: safe(self.worker),
             count: num::unsigned(self.count),
         })
+    }
+}
+
+/// The names that occur in one reading, each kept once: a base of a million groups names fifty
+/// queues.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashSet<SafeText>);
+
+impl Names {
+    /// The cell with names that are shared.
+    pub(crate) fn of_cell(&mut self, mut cell: Cell) -> Cell {
+        self.share(Some(&mut cell.queue));
+        self.share(cell.failure.reason.as_mut());
+        self.share(cell.worker.as_mut());
+        cell
+    }
+
+    /// The event with names that are shared; a note is rarely said twice.
+    pub(crate) fn of_event(&mut self, mut event: Event) -> Event {
+        self.share(Some(&mut event.queue));
+        self.share(Some(&mut event.actor));
+        self.share(event.failure.reason.as_mut());
+        self.share(event.worker.as_mut());
+        event
+    }
+
+    fn share(&mut self, name: Option<&mut SafeText>) {
+        let Some(name) = name else { return };
+        if let Some(known) = self.0.get(name) {
+            name.clone_from(known);
+        } else {
+            self.0.insert(name.clone());
+        }
     }
 }
 

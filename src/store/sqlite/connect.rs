@@ -30,6 +30,10 @@ const BUSY_INIT: Duration = Duration::from_secs(30);
 /// Statements kept prepared on a connection: more than there are.
 const STATEMENTS_MAX: usize = 64;
 
+/// Rows that the driver's thread reads ahead of who takes them. With few, the two threads wake each
+/// other for every row.
+const ROWS_AHEAD: usize = 500;
+
 /// How the connection is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -59,6 +63,7 @@ fn base(path: &Path) -> SqliteConnectOptions {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .statement_cache_capacity(STATEMENTS_MAX)
+        .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging()
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 use tokio::time::timeout;
@@ -18,10 +19,11 @@ use super::columns::Columns;
 use super::connect::{self, Purpose};
 use crate::ledger::event::Event;
 use crate::ledger::feed::{Base, Batch, Cell};
+use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
 use crate::store::fault::{Call, Effect};
-use crate::store::row::{RawCell, RawEvent};
+use crate::store::row::{Names, RawCell, RawEvent};
 use crate::store::{Feed, StoreError};
 
 /// The most events of one reading: bounds the memory and the time that a reading takes.
@@ -149,10 +151,7 @@ async fn load(
         .fetch_one(&mut *transaction)
         .await
         .map_err(failed)?;
-    let counted = sqlx::query(statement!("feed_cells"))
-        .fetch_all(&mut *transaction)
-        .await
-        .map_err(failed)?;
+    let cells = cells(&mut transaction, call).await?;
     let as_of = clock(&mut transaction).await.map_err(failed)?;
     let row = sqlx::query(statement!("feed_recent"))
         .bind(last)
@@ -164,15 +163,8 @@ async fn load(
     let since = Columns(&row);
     let (before, before_at) =
         (|| Ok((since.integer("seq")?, since.moment_if("at")?)))().map_err(failed)?;
-    let recent = events_after(&mut transaction, before, RECENT_MAX)
-        .await
-        .map_err(failed)?;
+    let (recent, _last) = events_after(&mut transaction, before, RECENT_MAX, call).await?;
     transaction.rollback().await.map_err(failed)?;
-    let cells = counted
-        .iter()
-        .map(|row| cell(row, call))
-        .collect::<Result<_, _>>()?;
-    let (recent, _last) = check_events(&recent, before, call)?;
     let as_of = latest(as_of, &recent);
     // Everything after the newest event that was left out is there, and nothing older than asked.
     let asked = as_of.minus(RECENT);
@@ -194,16 +186,13 @@ async fn advance(link: &mut Link, after: i64, call: &Call<'_>) -> Result<(Batch,
         .fetch_one(&mut *connection)
         .await
         .map_err(failed)?;
-    let rows = if link.read_at == Some(version) {
-        Vec::new()
+    let (events, last) = if link.read_at == Some(version) {
+        (Vec::new(), after)
     } else {
-        events_after(connection, after, READING_MAX)
-            .await
-            .map_err(failed)?
+        events_after(connection, after, READING_MAX, call).await?
     };
     let as_of = clock(connection).await.map_err(failed)?;
-    let (events, last) = check_events(&rows, after, call)?;
-    let more = crate::ledger::num::count(rows.len()) >= crate::ledger::num::unsigned(READING_MAX);
+    let more = num::count(events.len()) >= num::unsigned(READING_MAX);
     link.read_at = (!more).then_some(version);
     let as_of = latest(as_of, &events);
     let batch = Batch {
@@ -226,34 +215,43 @@ async fn clock(connection: &mut SqliteConnection) -> Result<Timestamp, sqlx::Err
     Ok(Timestamp::from_millis(millis))
 }
 
+/// Every live job, counted. Rows are read one by one: a row of the driver holds some ten times what
+/// becomes of it, and there may be a million.
+async fn cells(
+    connection: &mut SqliteConnection,
+    call: &Call<'_>,
+) -> Result<Vec<Cell>, StoreError> {
+    let mut names = Names::default();
+    let mut cells = Vec::new();
+    let mut rows = sqlx::query(statement!("feed_cells")).fetch(connection);
+    while let Some(row) = rows
+        .try_next()
+        .await
+        .map_err(|error| explain(call, &error))?
+    {
+        cells.push(names.of_cell(cell(&row, call)?));
+    }
+    Ok(cells)
+}
+
+/// At most `limit` events after one, and the number of the last.
 async fn events_after(
     connection: &mut SqliteConnection,
     after: i64,
     limit: i64,
-) -> Result<Vec<SqliteRow>, sqlx::Error> {
-    sqlx::query(statement!("feed"))
-        .bind(after)
-        .bind(limit)
-        .fetch_all(connection)
-        .await
-}
-
-/// The events of the rows, and the number of the last.
-fn check_events(
-    rows: &[SqliteRow],
-    after: i64,
     call: &Call<'_>,
 ) -> Result<(Vec<Event>, i64), StoreError> {
-    let events = rows
-        .iter()
-        .map(|row| event(row, call))
-        .collect::<Result<Vec<_>, _>>()?;
-    let last = match rows.last() {
-        Some(row) => Columns(row)
-            .integer("seq")
-            .map_err(|error| explain(call, &error))?,
-        None => after,
-    };
+    let failed = |error| explain(call, &error);
+    let mut names = Names::default();
+    let (mut events, mut last) = (Vec::new(), after);
+    let mut rows = sqlx::query(statement!("feed"))
+        .bind(after)
+        .bind(limit)
+        .fetch(connection);
+    while let Some(row) = rows.try_next().await.map_err(failed)? {
+        events.push(names.of_event(event(&row, call)?));
+        last = Columns(&row).integer("seq").map_err(failed)?;
+    }
     Ok((events, last))
 }
 

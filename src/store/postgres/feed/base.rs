@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Row as _};
 
@@ -17,6 +18,7 @@ use crate::store::StoreError;
 use crate::store::postgres::call::Fault;
 use crate::store::postgres::moment::Moment;
 use crate::store::postgres::rows;
+use crate::store::row::Names;
 
 /// The most events that windows are filled from.
 const RECENT_MAX: i64 = 50_000;
@@ -46,13 +48,17 @@ pub(super) async fn load(connection: &mut PgConnection) -> Result<(Snapshot, Bas
         .execute(&mut *transaction)
         .await?;
     let (snapshot, as_of) = begin(&mut transaction).await?;
+    let mut names = Names::default();
     let mut cells = Vec::new();
     for query in CELLS {
-        for row in sqlx::query(query).fetch_all(&mut *transaction).await? {
-            cells.push(rows::cell(&row)?);
+        // Rows are read one by one: a row holds more than what becomes of it, and there may be a
+        // million.
+        let mut rows = sqlx::query(query).fetch(&mut *transaction);
+        while let Some(row) = rows.try_next().await? {
+            cells.push(names.of_cell(rows::cell(&row)?));
         }
     }
-    let (recent, recent_since) = recent(&mut transaction, as_of).await?;
+    let (recent, recent_since) = recent(&mut transaction, as_of, &mut names).await?;
     transaction.commit().await?;
     let base = Base {
         as_of,
@@ -87,6 +93,7 @@ async fn begin(connection: &mut PgConnection) -> Result<(Snapshot, Timestamp), F
 async fn recent(
     connection: &mut PgConnection,
     as_of: Timestamp,
+    names: &mut Names,
 ) -> Result<(Vec<Event>, Timestamp), Fault> {
     for stretch in RECENT {
         let since = as_of.minus(stretch);
@@ -98,13 +105,23 @@ async fn recent(
         .fetch_one(&mut *connection)
         .await?;
         if count <= RECENT_MAX {
-            let rows = sqlx::query(include_str!("../../../../assets/sql/postgres/recent.sql"))
-                .bind(since.millis())
-                .fetch_all(connection)
-                .await?;
-            let events: Result<Vec<Event>, Fault> = rows.iter().map(rows::event).collect();
-            return Ok((events?, since));
+            return Ok((events_since(connection, since, names).await?, since));
         }
     }
     Ok((Vec::new(), as_of))
+}
+
+async fn events_since(
+    connection: &mut PgConnection,
+    since: Timestamp,
+    names: &mut Names,
+) -> Result<Vec<Event>, Fault> {
+    let mut events = Vec::new();
+    let mut rows = sqlx::query(include_str!("../../../../assets/sql/postgres/recent.sql"))
+        .bind(since.millis())
+        .fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        events.push(names.of_event(rows::event(&row)?));
+    }
+    Ok(events)
 }
