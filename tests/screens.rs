@@ -238,7 +238,7 @@ fn the_selected_row_is_seen_without_colours() {
     let drawn = lines(&frame);
     let selected = drawn
         .iter()
-        .position(|line| line.contains("2s       billing"))
+        .position(|line| line.contains("2s △     billing"))
         .unwrap();
     let rows: Vec<usize> = (0..24)
         .filter(|row| {

@@ -290,15 +290,16 @@ pub fn age_level(age: Option<Duration>, bound: &Bound<Duration>) -> Level {
     }
 }
 
+/// The first thing that is read of a row: its age, and how bad the queue is for whatever reason.
 fn oldest(row: Row<'_>) -> (Role, String) {
     let level = age_level(row.queue.oldest_ready_age, &row.limits.oldest_ready);
-    match row.queue.oldest_ready_age {
+    let worst = level.max(row.queue.level);
+    let (role, age) = match row.queue.oldest_ready_age {
         None => (Role::Muted, format::NOTHING.to_owned()),
-        Some(age) => {
-            let text = format!("{} {}", coarse(age), level_mark(level));
-            (level_role(level, Role::Text), text.trim_end().to_owned())
-        }
-    }
+        Some(age) => (Role::Text, coarse(age)),
+    };
+    let text = format!("{age} {}", level_mark(worst));
+    (level_role(worst, role), text.trim_end().to_owned())
 }
 
 fn number(value: u64, columns: u16) -> (Role, String) {

@@ -24,7 +24,7 @@ mod view;
 
 pub use field::{Field, Filter};
 pub use order::Order;
-pub use view::{OverviewState, QueueState, View};
+pub use view::{Chosen, OverviewState, QueueState, View};
 
 /// The refresh intervals that `+` and `-` step through.
 pub const REFRESH_STEPS: [Duration; 8] = [

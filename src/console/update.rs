@@ -9,7 +9,7 @@ use crate::ledger::time::Timestamp;
 
 use super::Ended;
 use super::effect::Effect;
-use super::model::{Hold, Link, Model, Reading, Shown};
+use super::model::{Chosen, Hold, Link, Model, Reading, Shown};
 use super::msg::Msg;
 
 mod keys;
@@ -106,7 +106,8 @@ fn show(model: &mut Model) {
         summary: board.summary(as_of, &mut model.judge),
         reading,
     });
-    if model.view.overview().selected.is_none() {
+    let overview = model.view.overview();
+    if overview.selected.is_none() || overview.chosen == Chosen::ByItself {
         keys::select_first(model);
     }
 }

@@ -14,8 +14,8 @@ use super::scenario::{Act, WorkerSpec};
 use crate::store::Store;
 use crate::worker::{BadOption, Handlers, Shutdown, Worker, WorkerOptions};
 
-/// Short, so that abandoned work is back within seconds; long charts and letters need renewals. A third
-/// of it spent, none is near expiry.
+/// Short, so that abandoned work is back within seconds; long charts and letters need renewals. A
+/// third of it spent, none is near expiry.
 const LEASE: Duration = Duration::from_secs(9);
 /// No call of the demo's dependencies takes longer on ordinary days.
 const TIMEOUT: Duration = Duration::from_secs(12);

@@ -229,7 +229,7 @@ impl Driver {
     /// Takes the terminal away; returns where the end of the process is told, and what kills it.
     pub(crate) fn hang_up(mut self) -> (Receiver<ExitStatus>, impl Drop) {
         self.seen.0.lock().unwrap().reader = Reader::Stops;
-        // ctrl-l makes the console paint, so that the reader wakes, sees the mark, and closes its end.
+        // ctrl-l makes the console paint: the reader wakes, sees the mark, and closes its end.
         self.press("\x0c");
         self.wait("the reader", |seen| seen.reader == Reader::Ended);
         let Self {

@@ -11,6 +11,8 @@ use super::order::Order;
 pub struct OverviewState {
     /// The selected queue, by name.
     pub selected: Option<SafeText>,
+    /// Who selected it.
+    pub chosen: Chosen,
     /// The order of the queues.
     pub order: Order,
     /// Which queues are listed.
@@ -22,6 +24,16 @@ pub struct OverviewState {
 pub struct QueueState {
     /// Which.
     pub queue: SafeText,
+}
+
+/// Who selected the selected queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Chosen {
+    /// Nobody: the selection stays on the first row, whichever queue is the worst by now.
+    #[default]
+    ByItself,
+    /// A person: it stays with the queue, wherever its row goes.
+    ByHand,
 }
 
 /// The screen that is shown, and the one that its tab stands beside.
@@ -89,6 +101,7 @@ impl View {
     pub fn enter(&mut self, queue: SafeText) {
         let mut behind = std::mem::take(self.overview_mut());
         behind.selected = Some(queue.clone());
+        behind.chosen = Chosen::ByHand;
         *self = Self::Queue {
             here: QueueState { queue },
             behind,

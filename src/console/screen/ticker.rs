@@ -24,11 +24,13 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scope: Op
     let Some(scope) = scope else {
         return;
     };
-    let ticks = scope
-        .summary
-        .ticker
-        .iter()
-        .filter(|tick| scope.queue.is_none_or(|queue| *queue == tick.queue));
+    // A queue has a ticker of its own, which goes on while the numbers are held.
+    let own =
+        (scope.queue.zip(model.board.as_ref())).map(|(queue, board)| board.ticker(queue.as_str()));
+    let ticks = own.as_ref().unwrap_or(&scope.summary.ticker).iter();
+    let until = scope.summary.as_of;
+    let ticks = ticks
+        .filter(|tick| tick.at <= until && scope.queue.is_none_or(|queue| *queue == tick.queue));
     let lines = grouped(ticks, usize::from(inner.height));
     for (row, (tick, times)) in lines.iter().enumerate() {
         let Some(spot) = Spot::row(inner, num::columns(row)) else {

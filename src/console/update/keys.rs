@@ -6,7 +6,7 @@ use crate::console::Ended;
 use crate::console::dialog::{Dialog, Target, help, palette};
 use crate::console::effect::Effect;
 use crate::console::keymap::{Action, Chord, Place};
-use crate::console::model::{Field, Filter, Model, REFRESH_STEPS, View};
+use crate::console::model::{Chosen, Field, Filter, Model, REFRESH_STEPS, View};
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 
@@ -223,7 +223,9 @@ fn step_queue(model: &mut Model, lines: i64) {
     if let View::Queue { here, .. } = &mut model.view {
         here.queue = name.clone();
     }
-    model.view.overview_mut().selected = Some(name);
+    let overview = model.view.overview_mut();
+    overview.selected = Some(name);
+    overview.chosen = Chosen::ByHand;
 }
 
 /// `from` moved by `lines` within `0..count`.

@@ -174,9 +174,9 @@ fn esc_goes_out_by_one_level_and_never_out_of_the_program() {
 /// The plain overview with the present selection.
 fn loaded_console_view(model: &Model) -> View {
     let mut view = View::default();
-    view.overview_mut()
-        .selected
-        .clone_from(&model.view.overview().selected);
+    let (overview, present) = (view.overview_mut(), model.view.overview());
+    overview.selected.clone_from(&present.selected);
+    overview.chosen = present.chosen;
     view
 }
 
@@ -265,6 +265,24 @@ fn the_selection_is_a_name_and_survives_another_order() {
     assert_eq!(selected(&model), "wide");
     press(&mut model, "enter");
     assert_eq!(model.view.queue_shown().map(SafeText::as_str), Some("wide"));
+}
+
+#[test]
+fn until_someone_moves_it_the_selection_is_on_the_worst_queue() {
+    let mut model = loaded_console();
+    assert_eq!(selected(&model), "old");
+    tell(
+        &mut model,
+        base(vec![ready("old", 500, 3), ready("wide", 9_000, 1)]),
+    );
+    assert_eq!(selected(&model), "wide");
+    press(&mut model, "j");
+    assert_eq!(selected(&model), "old");
+    tell(
+        &mut model,
+        base(vec![ready("old", 9_500, 3), ready("wide", 9_000, 1)]),
+    );
+    assert_eq!(selected(&model), "old");
 }
 
 #[test]
