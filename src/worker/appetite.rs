@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::Rng;
 use tokio::time::Instant;
 
-use super::lanes::Rotation;
+use super::lanes::{Rotation, SHARES_MAX};
 use crate::ledger::backoff;
 use crate::ledger::job::{Claimed, Lane};
 use crate::store::LaneShare;
@@ -21,12 +21,23 @@ const HINT_GAP: Duration = Duration::from_millis(2);
 /// The most fruitless looks that lengthen [`HINT_GAP`].
 const HINT_GAP_STEPS: u32 = 10;
 
+/// What ended the wait for a hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// A hint.
+    Hint,
+    /// The wait was over.
+    Time,
+}
+
 /// What a worker knows about where work is.
 #[derive(Debug)]
 pub(super) struct Appetite {
     rotation: Rotation,
     /// When lanes are looked for; `None` while a hint is awaited.
     look_at: Option<Instant>,
+    /// Where the last jobs came from; at most [`SHARES_MAX`].
+    remembered: Vec<Lane>,
     /// Looks and claims in a row that brought nothing.
     fruitless: u32,
     /// The longest wait for a hint.
@@ -39,6 +50,7 @@ impl Appetite {
         Self {
             rotation: Rotation::default(),
             look_at: Some(now),
+            remembered: Vec::new(),
             fruitless: 0,
             poll,
         }
@@ -65,9 +77,15 @@ impl Appetite {
         self.look_at = Some(again);
     }
 
-    /// A hint came, or the wait for one ended.
-    pub(super) fn hinted(&mut self, now: Instant) {
+    /// A hint came, or the wait for one ended. After a hint the lanes of the last jobs are asked
+    /// beside the look: most work comes where work came before, and starts a round trip earlier.
+    pub(super) fn woken(&mut self, by: Woken, now: Instant) {
         self.look_at = Some(now);
+        if by == Woken::Hint && self.rotation.is_empty() {
+            for lane in &self.remembered {
+                self.rotation.add(lane);
+            }
+        }
     }
 
     /// What to ask for with `capacity` free, beside settling jobs of the lanes `settled`: where no
@@ -92,8 +110,22 @@ impl Appetite {
             }
         } else {
             self.fruitless = 0;
+            self.remember(brought);
             if self.rotation.is_empty() {
                 self.look_at = Some(now);
+            }
+        }
+    }
+
+    fn remember(&mut self, brought: &[Claimed]) {
+        self.remembered.clear();
+        for job in brought {
+            let is_known = |lane: &Lane| lane.queue == job.queue && lane.tenant == job.tenant;
+            if self.remembered.len() < SHARES_MAX && !self.remembered.iter().any(is_known) {
+                self.remembered.push(Lane {
+                    queue: job.queue.clone(),
+                    tenant: job.tenant.clone(),
+                });
             }
         }
     }
@@ -163,5 +195,20 @@ mod tests {
                 limit: 2
             }]
         );
+    }
+
+    #[test]
+    fn a_hint_asks_the_lanes_of_the_last_jobs_beside_the_look_and_the_end_of_a_wait_does_not() {
+        let now = Instant::now();
+        let mut appetite = Appetite::new(Duration::from_secs(1), now);
+        let job = crate::worker::flight::tests::job(1);
+        let asked = appetite.ask(2, &[lane()]);
+        appetite.claimed(&asked, &[Claimed::clone(&job)], now);
+        assert!(appetite.ask(5, &[]).is_empty(), "the lane came back short");
+        appetite.woken(Woken::Time, now);
+        assert!(appetite.ask(5, &[]).is_empty());
+        appetite.woken(Woken::Hint, now);
+        assert_eq!(appetite.ask(5, &[])[0].lane, lane());
+        assert_eq!(appetite.look_at(), Some(now));
     }
 }

@@ -4,6 +4,7 @@
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
+use super::appetite::Woken;
 use crate::ledger::job::{Lane, LeaseRef, Outcome, Settlement};
 use crate::store::{ClaimRequest, Exchanged, StoreError};
 
@@ -20,7 +21,7 @@ pub(super) struct Calls {
     /// Looks for lanes.
     pub(super) look: Call<Result<Vec<Lane>, StoreError>>,
     /// Waits for a hint.
-    pub(super) hint: Call<()>,
+    pub(super) hint: Call<Woken>,
 }
 
 /// What an exchange was about, and its answer.

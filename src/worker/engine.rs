@@ -14,7 +14,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::appetite::Appetite;
+use super::appetite::{Appetite, Woken};
 use super::attempt::{self, Ended};
 use super::calls::{Calls, ExchangeAnswer, RenewalAnswer, answer};
 use super::flight::{Admission, Flight, Phase, Sent, Stop};
@@ -68,7 +68,7 @@ enum Wake {
     Exchanged(ExchangeAnswer),
     Renewed(RenewalAnswer),
     Looked(Result<Vec<Lane>, StoreError>),
-    Hinted,
+    Woken(Woken),
     Ended(Joined),
     Time,
 }
@@ -105,7 +105,7 @@ impl Engine {
                 Wake::Exchanged(answer) => self.exchanged(answer),
                 Wake::Renewed(answer) => self.renewed(answer),
                 Wake::Looked(result) => self.looked(result),
-                Wake::Hinted => self.appetite.hinted(Instant::now()),
+                Wake::Woken(by) => self.appetite.woken(by, Instant::now()),
                 Wake::Ended(joined) => self.gather(joined).await,
                 Wake::Time => {}
             }
@@ -136,7 +136,7 @@ impl Engine {
             renewed = answer(&mut self.calls.renewal) => Wake::Renewed(renewed),
             looked = answer(&mut self.calls.look) => Wake::Looked(looked),
             Some(joined) = self.tasks.join_next_with_id(), if running => Wake::Ended(joined),
-            () = answer(&mut self.calls.hint) => Wake::Hinted,
+            by = answer(&mut self.calls.hint) => Wake::Woken(by),
             () = sleep_until(wake_at) => Wake::Time,
         }
     }
@@ -290,10 +290,17 @@ impl Engine {
         }
         let store = Arc::clone(&self.store);
         let wait = self.appetite.wait(&mut self.random);
-        let earliest = Instant::now() + self.appetite.gap();
+        let began = Instant::now();
+        let earliest = began + self.appetite.gap();
         self.calls.hint = Some(Box::pin(async move {
             store.wait_for_hint(wait).await;
+            let by = if began.elapsed() < wait {
+                Woken::Hint
+            } else {
+                Woken::Time
+            };
             sleep_until(earliest).await;
+            by
         }));
     }
 

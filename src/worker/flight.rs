@@ -346,4 +346,4 @@ impl Flight {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -8,7 +8,7 @@ use crate::ledger::time::Timestamp;
 
 const LEASE: Duration = Duration::from_secs(30);
 
-fn job(n: u128) -> Arc<Claimed> {
+pub(in crate::worker) fn job(n: u128) -> Arc<Claimed> {
     Arc::new(Claimed {
         id: Uuid::from_u128(n),
         fence: 1,
