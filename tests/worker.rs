@@ -72,6 +72,7 @@ on_both_databases! {
     leases:
         a_handler_ten_leases_long_keeps_its_job,
         a_worker_that_dies_leaves_its_jobs_to_the_next,
+        a_job_that_kills_every_worker_is_dead_after_exactly_its_budget,
         a_late_result_is_refused_and_recorded,
         a_shutdown_finishes_what_it_can_and_gives_back_the_rest_with_its_attempt,
         a_revoked_job_stops_its_handler;
@@ -84,6 +85,7 @@ on_both_databases! {
         workers_in_tasks_share_one_ledger_without_doubling,
         workers_in_processes_share_one_ledger_without_doubling,
         jobs_of_a_killed_process_are_taken_over,
+        a_process_that_was_stopped_past_its_lease_is_refused_when_it_goes_on,
         a_tenant_with_many_jobs_keeps_no_other_waiting;
 }
 

@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::bench::{
-    Housekeeper, count_events, done, enqueue, events, handlers, job, open, options, row, start,
-    until, until_state,
+    Housekeeper, count_events, done, enqueue, enqueue_under, events, handlers, job, open, options,
+    policy, row, start, until, until_state,
 };
 use crate::faulty::{Faulty, Way};
 use crate::ledger::Ledger;
@@ -67,6 +67,41 @@ pub(crate) async fn a_worker_that_dies_leaves_its_jobs_to_the_next(ledger: &Ledg
     assert_eq!(
         events(ledger, id).await,
         ["enqueue", "claim", "lease_expire", "claim", "succeed"]
+    );
+}
+
+pub(crate) async fn a_job_that_kills_every_worker_is_dead_after_exactly_its_budget(
+    ledger: &Ledger,
+) {
+    let store = open(ledger).await;
+    policy(store.as_ref(), "three", |_| {}).await;
+    let id = enqueue_under(store.as_ref(), "poison", "three").await;
+    let _housekeeper = Housekeeper::start(Arc::clone(&store));
+    for attempt in 1..=3 {
+        let never = handlers(|_| std::future::pending());
+        let worker = start(open(ledger).await, never, options(&format!("w{attempt}")));
+        let row = until_state(store.as_ref(), id, State::Running).await;
+        assert_eq!(row.attempt, attempt);
+        worker.shutdown.at_once.cancel();
+        worker.ended().await;
+        let next = if attempt == 3 {
+            State::Dead
+        } else {
+            State::Ready
+        };
+        until_state(store.as_ref(), id, next).await;
+    }
+    assert_eq!(
+        events(ledger, id).await,
+        [
+            "enqueue",
+            "claim",
+            "lease_expire",
+            "claim",
+            "lease_expire",
+            "claim",
+            "lease_expire"
+        ]
     );
 }
 

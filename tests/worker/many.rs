@@ -8,6 +8,7 @@ use std::time::Duration;
 use ledgertop::ledger::job::NewJob;
 use ledgertop::ledger::state::State;
 use ledgertop::worker::WorkerOptions;
+use rustix::process::Signal;
 
 use crate::bench::{
     count_events, done, enqueue, handlers, job, open, options, start, until, until_all, until_state,
@@ -107,6 +108,35 @@ pub(crate) async fn jobs_of_a_killed_process_are_taken_over(ledger: &Ledger) {
     assert_eq!(effects(&file).len(), 30);
     assert_eq!(count_events(ledger, "lease_expire").await, 5);
     assert_eq!(count_events(ledger, "succeed").await, 30);
+}
+
+pub(crate) async fn a_process_that_was_stopped_past_its_lease_is_refused_when_it_goes_on(
+    ledger: &Ledger,
+) {
+    let store = open(ledger).await;
+    let ids = enqueue(store.as_ref(), &jobs(5)).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("effects");
+    // Its handlers end while it stands still, so that it goes on with five results in hand.
+    let work = Duration::from_millis(700);
+    let stopped = Process::start(&ledger.url().to_string(), "stopped", &file, work);
+    until_all(store.as_ref(), &ids, State::Running).await;
+    stopped.signal(Signal::STOP);
+    let quick = Duration::from_millis(5);
+    let next = Process::start(&ledger.url().to_string(), "next", &file, quick);
+    until_all(store.as_ref(), &ids, State::Succeeded).await;
+    stopped.signal(Signal::CONT);
+    for _ in 0..600 {
+        if count_events(ledger, "stale_refused").await >= 5 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop((stopped, next));
+    assert_eq!(count_events(ledger, "stale_refused").await, 5);
+    assert_eq!(count_events(ledger, "succeed").await, 5);
+    let winner = "SELECT DISTINCT actor FROM job_events WHERE event = 'succeed'";
+    assert_eq!(ledger.value(winner).await, "next");
 }
 
 pub(crate) async fn a_tenant_with_many_jobs_keeps_no_other_waiting(ledger: &Ledger) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ledgertop::store::LedgerUrl;
 use ledgertop::worker::WorkerOptions;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
 use crate::bench::{Housekeeper, done, handlers, options, start};
@@ -37,6 +38,12 @@ impl Process {
             .spawn()
             .unwrap_or_else(|error| panic!("no worker process: {error}"));
         Self(child)
+    }
+
+    /// SIGSTOP or SIGCONT: it stands still, or goes on as if no time had passed.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let process = Pid::from_child(&self.0);
+        kill_process(process, signal).unwrap_or_else(|error| panic!("no signal: {error}"));
     }
 
     /// SIGKILL: it ends where it stands.
