@@ -120,6 +120,38 @@ fn the_page_on_the_ledger_shows_the_one_table_of_transitions() {
     );
 }
 
+/// All Rust text under a folder of the repository.
+fn sources(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, into);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            into.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_promise_of_the_readme_names_a_test_that_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut code = String::new();
+    sources(&root.join("src"), &mut code);
+    sources(&root.join("tests"), &mut code);
+    let readme = read("README.md");
+    let promises = readme.split("| promise | test |").nth(1).unwrap();
+    let promises = promises.split("\n\n").next().unwrap();
+    let named = promises.split('`').skip(1).step_by(2);
+    let tests: Vec<_> = named.filter(|name| name.matches('_').count() > 2).collect();
+    assert!(tests.len() > 10, "{tests:?}");
+    for test in tests {
+        assert!(
+            code.contains(&format!("fn {test}(")),
+            "there is no test '{test}'"
+        );
+    }
+}
+
 /// The SQL of the page for one database, in order; the producer acts twice, as the page says.
 fn statements(database: &str) -> Vec<String> {
     let page = read(PAGE);
