@@ -181,7 +181,7 @@ impl Call<'_> {
 }
 
 /// Whether another process held a lock for too long (`SQLITE_BUSY`, `SQLITE_LOCKED`).
-fn is_busy(error: &sqlx::Error) -> bool {
+pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     matches!(primary_code(error), Some(5 | 6))
 }
 

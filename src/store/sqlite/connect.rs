@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, SqliteConnection};
+use tokio::time::{Instant, sleep};
 
-use super::access::{Database, explain};
+use super::access::{Database, explain, is_busy};
 use crate::ledger::text::SafeText;
 use crate::store::fault::{Call, Effect};
 use crate::store::migrate::judge;
@@ -24,8 +25,10 @@ use crate::store::{DatabaseKind, StoreError};
 /// too.
 const BUSY_READING: Duration = Duration::from_secs(5);
 const BUSY_WRITING: Duration = Duration::from_millis(20);
-/// `init` asks only once.
+/// For how long `init` waits for another one.
 const BUSY_INIT: Duration = Duration::from_secs(30);
+/// How long it pauses where it has to ask again.
+const PAUSE_INIT: Duration = Duration::from_millis(20);
 
 /// Statements kept prepared on a connection: more than there are.
 const STATEMENTS_MAX: usize = 64;
@@ -78,13 +81,20 @@ pub(crate) async fn connect_to_create(
         effect: Effect::None,
     };
     create(path, &call)?;
-    base(path)
+    let options = base(path)
         .create_if_missing(false)
         .journal_mode(SqliteJournalMode::Wal)
-        .busy_timeout(BUSY_INIT)
-        .connect()
-        .await
-        .map_err(|error| explain(&call, &error))
+        .busy_timeout(BUSY_INIT);
+    let give_up = Instant::now() + BUSY_INIT;
+    loop {
+        match options.connect().await {
+            Ok(connection) => return Ok(connection),
+            // A file is switched to WAL once, under a lock that SQLite does not wait for, whatever
+            // the timeout: another `init` may be at it.
+            Err(error) if is_busy(&error) && Instant::now() < give_up => sleep(PAUSE_INIT).await,
+            Err(error) => return Err(explain(&call, &error)),
+        }
+    }
 }
 
 /// Makes the file, for its owner alone, if it is not there.
