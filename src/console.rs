@@ -325,7 +325,9 @@ impl Shell {
             Effect::Retake => self.retake(model)?,
             Effect::Repaint => self.writer.repaint(),
             Effect::Free(board) => {
-                std::thread::spawn(move || drop(board));
+                // Where there is no thread to be had, it is freed here and now.
+                let freeing = std::thread::Builder::new().spawn(move || drop(board));
+                drop(freeing);
             }
             Effect::End(ended) => return Ok(Some(ended)),
         }

@@ -46,6 +46,17 @@ fn one_queue_at_the_sizes_people_use() {
 }
 
 #[test]
+fn a_queue_past_a_limit_is_never_said_to_be_fine() {
+    let mut board = incident();
+    board.headline.clear();
+    let mut model = model(board, 80, 24);
+    press(&mut model, &["enter"]);
+    assert!(drawn(&model).contains("▲ Past a limit that calls for an act."));
+    press(&mut model, &["j", "j"]);
+    assert!(drawn(&model).contains("Within its limits."));
+}
+
+#[test]
 fn the_first_frame_is_calm_and_needs_no_ledger() {
     insta::assert_snapshot!("loading_80x24", drawn(&empty(80, 24)));
 }

@@ -14,6 +14,13 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use ledgertop::board::Limits;
+use ledgertop::console::clock::Clock;
+use ledgertop::console::keymap::Keymap;
+use ledgertop::console::theme::{Background, Depth, Look, Theme};
+use ledgertop::console::{self, ConsoleOptions};
+use ledgertop::ledger::text::SafeText;
+
 use driver::{Alternate, Driver, ledger, program};
 use rustix::process::Signal;
 
@@ -78,6 +85,59 @@ fn a_signal_ends_the_console_and_gives_the_terminal_back() {
         console.end();
         console.assert_given_back();
     }
+}
+
+/// Set where [`a_console_whose_feed_panics`] is run on purpose.
+const IN_A_TERMINAL: &str = "LEDGERTOP_TEST_IN_A_TERMINAL";
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_its_message_which_is_made_safe() {
+    let this = std::env::current_exe().unwrap();
+    let arguments = [
+        this.to_str().unwrap(),
+        "a_console_whose_feed_panics",
+        "--exact",
+        "--ignored",
+        "--nocapture",
+    ];
+    let variables = [("TERM", "xterm-256color"), (IN_A_TERMINAL, "1")];
+    let mut console = Driver::start_with(&arguments, &variables);
+    console.wait_for("stopped by a fault of its own");
+    console.wait_for("a feed ␛[31mfell over");
+    console.wait_for("it ended with Panicked");
+    console.end();
+    console.assert_given_back();
+    let sent = String::from_utf8_lossy(&console.bytes()).into_owned();
+    let left = sent.find("\x1b[?1049l").unwrap();
+    assert!(
+        left < sent.find("stopped by a fault").unwrap(),
+        "the screen is left first"
+    );
+}
+
+#[test]
+#[ignore = "it is run by the test above, in a terminal of its own"]
+fn a_console_whose_feed_panics() {
+    assert!(
+        std::env::var_os(IN_A_TERMINAL).is_some(),
+        "it needs a terminal of its own"
+    );
+    let none: [(&str, [&str; 0]); 0] = [];
+    let options = ConsoleOptions {
+        ledger_name: SafeText::new("test"),
+        read_only_reason: SafeText::new("it is a test"),
+        feed: Box::new(|| async { panic!("a feed \u{1b}[31mfell over") }),
+        limits: Limits::default(),
+        refresh: Duration::from_secs(1),
+        keymap: Keymap::new(none).unwrap(),
+        theme: Theme::built_in(Look::Standard, Background::Dark, Depth::Ansi16).unwrap(),
+        clock: Clock::default(),
+        seed: 1,
+    };
+    let error = console::run(options).unwrap_err();
+    // The harness prints what a test prints to the terminal that this one is given.
+    let line = format!("it ended with {error:?}\r\n");
+    std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::board::headline::HEADLINE_MAX;
-use crate::board::summary::Headline;
+use crate::board::summary::{Headline, Level, QueueSummary};
 use crate::console::columns::{level_mark, level_role};
 use crate::console::model::{Link, Model};
 use crate::console::text;
@@ -118,11 +118,20 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, layout: &
 
 fn calm(model: &Model) -> (Role, &'static str) {
     match (&model.shown, &model.link) {
-        (Some(_), _) => match model.view.queue_shown() {
-            Some(_) => (Role::Good, "Within its limits."),
+        (Some(shown), _) => match model.view.queue_shown() {
+            Some(name) => of_queue(shown.summary.queues.iter().find(|each| each.queue == *name)),
             None => (Role::Good, "All queues are within their limits."),
         },
         (None, Link::Lost { .. }) => (Role::Muted, "The ledger has not been counted yet."),
         (None, Link::Opening { .. } | Link::Good) => (Role::Muted, "Counting the ledger …"),
+    }
+}
+
+/// A queue may be past a limit and have no sentence, where others are worse.
+fn of_queue(queue: Option<&QueueSummary>) -> (Role, &'static str) {
+    match queue.map(|queue| queue.level).unwrap_or_default() {
+        Level::Fine => (Role::Good, "Within its limits."),
+        Level::Warning => (Role::Warning, "△ Past a limit that calls for a look."),
+        Level::Critical => (Role::Critical, "▲ Past a limit that calls for an act."),
     }
 }
