@@ -119,12 +119,10 @@ impl NewJob {
         if let Some(parent) = &self.parent {
             check_text("parent_key", &parent.key, KEY_MAX_BYTES)?;
         }
-        let payload = self.payload.to_string();
-        // A NUL stands in JSON as an escape; PostgreSQL's jsonb cannot hold it, so neither may
-        // SQLite.
-        if payload.contains("\\u0000") {
+        if holds_nul(&self.payload) {
             return Err(BadJob::Nul { field: "payload" });
         }
+        let payload = self.payload.to_string();
         if payload.len() > PAYLOAD_MAX_BYTES {
             return Err(BadJob::TooLong {
                 field: "payload",
@@ -133,6 +131,19 @@ impl NewJob {
             });
         }
         Ok(())
+    }
+}
+
+/// Whether a text or a name in `value` holds a NUL: PostgreSQL's jsonb cannot keep one, so neither may
+/// SQLite. The depth is that of a parsed document, which the parser bounds.
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_nul),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains('\0') || holds_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -380,4 +391,26 @@ pub struct JobRow {
     pub available_at: Timestamp,
     /// Where its output is.
     pub output_ref: Option<SafeText>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_nul_in_a_payload_is_refused_and_text_that_only_speaks_of_one_is_not() {
+        let mut job = NewJob::new(Uuid::nil(), "mail", "send", "key");
+        for bad in [
+            json!({"a": "x\u{0}"}),
+            json!({"a\u{0}": 1}),
+            json!([["\u{0}"]]),
+        ] {
+            job.payload = bad;
+            assert_eq!(job.check(), Err(BadJob::Nul { field: "payload" }));
+        }
+        job.payload = json!({"pattern": "\\u0000"});
+        assert_eq!(job.check(), Ok(()));
+    }
 }
