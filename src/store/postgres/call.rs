@@ -4,6 +4,7 @@
 //! Owns deadlines, repetitions and what happens to a connection that did not answer. Knows no
 //! statement. Next: `exchange`, the busiest of them.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -15,9 +16,12 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPool};
 use tokio::time::timeout;
 
+use super::connect;
+use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 use crate::store::fault::{Call, Effect};
+use crate::store::row;
 
 /// How often a transaction is begun again after a deadlock or a serialisation failure.
 const REPETITIONS: u32 = 8;
@@ -64,22 +68,41 @@ impl From<StoreError> for Fault {
 impl Fault {
     /// The error as the caller shall know it.
     pub(super) fn explain(self, call: &Call<'_>) -> StoreError {
+        match (self.limit(), self) {
+            // The server gave up, and says so: nothing was changed.
+            (Some(limit), Self::Driver(_)) => StoreError::Timeout {
+                operation: call.operation,
+                limit_ms: num::unsigned(row::millis(limit)),
+            },
+            (None, Self::Driver(error)) => call.explain(&error),
+            (_, Self::Store(error)) => error,
+        }
+    }
+
+    /// The SQLSTATE of the database's answer.
+    fn code(&self) -> Option<String> {
         match self {
-            Self::Driver(error) => call.explain(&error),
-            Self::Store(error) => error,
+            Self::Driver(error) => error
+                .as_database_error()
+                .and_then(|cause| cause.code().map(Cow::into_owned)),
+            Self::Store(_) => None,
+        }
+    }
+
+    /// The server's limit that was passed: query_canceled, lock_not_available.
+    fn limit(&self) -> Option<Duration> {
+        match self.code()?.as_str() {
+            "57014" => Some(connect::STATEMENT_LIMIT),
+            "55P03" => Some(connect::LOCK_LIMIT),
+            _another_code => None,
         }
     }
 
     /// Whether the database undid the transaction and a repetition may go through:
     /// serialization_failure and deadlock_detected.
     fn is_worth_a_repetition(&self) -> bool {
-        match self {
-            Self::Driver(error) => error
-                .as_database_error()
-                .and_then(|cause| cause.code().map(std::borrow::Cow::into_owned))
-                .is_some_and(|code| matches!(code.as_str(), "40001" | "40P01")),
-            Self::Store(_) => false,
-        }
+        self.code()
+            .is_some_and(|code| matches!(code.as_str(), "40001" | "40P01"))
     }
 
     /// Whether the connection can be used again: what the database answered is an answer.

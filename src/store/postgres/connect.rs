@@ -18,6 +18,10 @@ pub(super) const POOL_MAX: u32 = 10;
 /// The longest that a call may take, as seen from here; the server's limits are shorter, so that
 /// its answer still arrives.
 pub(super) const DEADLINE: Duration = Duration::from_secs(12);
+/// The server's limit of one statement.
+pub(super) const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
+/// The server's limit of waiting for a lock.
+pub(super) const LOCK_LIMIT: Duration = Duration::from_secs(5);
 /// How long a connection may lie idle before it is asked whether it still works.
 const IDLE_UNCHECKED: Duration = Duration::from_secs(15);
 
@@ -26,8 +30,6 @@ const IDLE_UNCHECKED: Duration = Duration::from_secs(15);
 /// server would do so each time.
 pub(super) fn store_session(options: &PgConnectOptions) -> PgConnectOptions {
     common(options).options([
-        ("statement_timeout", "10s"),
-        ("lock_timeout", "5s"),
         ("plan_cache_mode", "force_generic_plan"),
         ("default_transaction_isolation", "read committed"),
     ])
@@ -37,8 +39,6 @@ pub(super) fn store_session(options: &PgConnectOptions) -> PgConnectOptions {
 /// a parameter made the planner assume a third of the log.
 pub(super) fn feed_session(options: &PgConnectOptions) -> PgConnectOptions {
     common(options).options([
-        ("statement_timeout", "10s"),
-        ("lock_timeout", "2s"),
         ("default_transaction_read_only", "on"),
         ("plan_cache_mode", "force_custom_plan"),
         ("max_parallel_workers_per_gather", "0"),
@@ -46,10 +46,16 @@ pub(super) fn feed_session(options: &PgConnectOptions) -> PgConnectOptions {
 }
 
 fn common(options: &PgConnectOptions) -> PgConnectOptions {
-    options.clone().application_name("ledgertop").options([
-        ("idle_in_transaction_session_timeout", "10s"),
-        ("jit", "off"),
-    ])
+    let limits = [
+        ("statement_timeout", STATEMENT_LIMIT),
+        ("idle_in_transaction_session_timeout", STATEMENT_LIMIT),
+        ("lock_timeout", LOCK_LIMIT),
+    ];
+    options
+        .clone()
+        .application_name("ledgertop")
+        .options(limits.map(|(name, limit)| (name, limit.as_millis())))
+        .options([("jit", "off")])
 }
 
 /// The pool of a store. It connects when it is first used.
