@@ -11,7 +11,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 use sqlx::{Sqlite, Transaction};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::connect::{self, Purpose};
 use crate::ledger::text::SafeText;
@@ -23,6 +23,8 @@ pub(crate) type Database = Sqlite;
 
 /// How long a writing call waits for its turn, in this process and among processes.
 const TURN: Duration = Duration::from_secs(10);
+/// The pause before a turn is asked for again.
+const PAUSE: Duration = Duration::from_millis(1);
 /// The longest any call takes.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Connections for reading. Reads are short; more would only wait for the same cores.
@@ -134,7 +136,8 @@ impl Call<'_> {
             let begun = self.access.writer.begin_with("BEGIN IMMEDIATE").await;
             match begun {
                 Ok(transaction) => return Ok(transaction),
-                Err(error) if is_busy(&error) && Instant::now() < give_up => {}
+                // Where a process that died left a log to recover, SQLite answers without a wait.
+                Err(error) if is_busy(&error) && Instant::now() < give_up => sleep(PAUSE).await,
                 // Nothing was sent that could change the ledger.
                 Err(error) => return Err(explain(&self.before(), &error)),
             }
