@@ -216,12 +216,7 @@ impl Driver {
     pub(crate) fn end(&mut self) -> ExitStatus {
         let told = wait_for_end(self.child.take().unwrap());
         let status = told.recv_timeout(PATIENCE);
-        assert!(
-            status.is_ok(),
-            "it goes on:
-{}",
-            self.contents()
-        );
+        assert!(status.is_ok(), "it goes on:\n{}", self.contents());
         self.wait("the end of the output", |seen| seen.reader == Reader::Ended);
         status.unwrap()
     }
