@@ -278,7 +278,7 @@ mod tests {
         let call = patient.writing("enqueue");
         let (begun, ()) = tokio::join!(call.begin(), async {
             // Longer than SQLite itself waits for a lock.
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            sleep(Duration::from_millis(100)).await;
             drop(held);
         });
         call.commit(begun.unwrap()).await.unwrap();
