@@ -285,7 +285,8 @@ async fn a_reading_goes_through_the_index_of_transactions_whatever_is_stored() {
     sql(&database, &many_events(20)).await;
 
     let explain = format!(
-        "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) EXECUTE reading('{xmax}', '{{7}}', 20001)"
+        "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) \
+         EXECUTE reading('{xmax}', '{{7}}', 20001)"
     );
     let rows = connection
         .fetch_all(sqlx::raw_sql(AssertSqlSafe(explain)))
