@@ -1,0 +1,258 @@
+//! What only PostgreSQL has: sessions, locks of other people, roles, and calls that are given up.
+//!
+//! What both databases have in common is in `conformance.rs`; the feed under writers in
+//! `feed_postgres.rs`.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a step that cannot be taken fails the test"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ledgertop::ledger::event::ActorKind;
+use ledgertop::ledger::job::{Actor, Lane, NewJob, Settlement, Verdict};
+use ledgertop::ledger::job::{Claimed, LeaseRef};
+use ledgertop::store::{self, ClaimRequest, LaneShare, LedgerUrl, Store, StoreError};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+#[path = "support/postgres.rs"]
+mod postgres;
+
+use postgres::PostgresDatabase;
+
+/// Sessions of ours in this database that are not at rest.
+const RESTLESS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                        AND application_name = 'ledgertop' AND state <> 'idle'";
+/// Sessions of ours in this database.
+const OURS: &str = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                    AND application_name = 'ledgertop'";
+
+async fn ledger() -> (PostgresDatabase, LedgerUrl) {
+    let database = PostgresDatabase::create();
+    let url = LedgerUrl::parse(database.url()).expect("a ledger");
+    store::init(&url).await.expect("it is made");
+    (database, url)
+}
+
+async fn connect(database: &PostgresDatabase) -> PgConnection {
+    PgConnection::connect(database.url())
+        .await
+        .expect("connected")
+}
+
+async fn number(database: &PostgresDatabase, query: &'static str) -> i64 {
+    sqlx::query_scalar(query)
+        .fetch_one(&mut connect(database).await)
+        .await
+        .expect(query)
+}
+
+fn producer() -> Actor {
+    Actor {
+        kind: ActorKind::Producer,
+        name: "producer".to_owned(),
+    }
+}
+
+fn jobs(count: usize) -> Vec<NewJob> {
+    (0..count)
+        .map(|_| {
+            let id = Uuid::now_v7();
+            NewJob::new(id, "q", "k", &id.to_string())
+        })
+        .collect()
+}
+
+async fn claim(store: &dyn Store, worker: &str) -> Result<Vec<Claimed>, StoreError> {
+    let request = ClaimRequest {
+        worker: worker.to_owned(),
+        lease: Duration::from_secs(60),
+        shares: vec![LaneShare {
+            lane: Lane {
+                queue: "q".to_owned(),
+                tenant: String::new(),
+            },
+            limit: 5,
+        }],
+    };
+    let exchanged = store.exchange(worker, &[], Some(&request)).await?;
+    Ok(exchanged.claimed)
+}
+
+/// Enqueues, claims, settles and sweeps.
+async fn some_work(store: &dyn Store, worker: &str) -> Result<(), StoreError> {
+    store.enqueue(&jobs(5), &producer()).await?;
+    let settlements: Vec<Settlement> = claim(store, worker)
+        .await?
+        .iter()
+        .map(|job| Settlement {
+            lease: LeaseRef {
+                job: job.id,
+                fence: job.fence,
+            },
+            verdict: Verdict::Succeed { output_ref: None },
+        })
+        .collect();
+    store.exchange(worker, &settlements, None).await?;
+    store.sweep("housekeeping", 10).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_dropped_at_any_await_leak_no_connection_and_no_transaction() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("opened");
+    let mut calls = Vec::new();
+    for number in 0..400_u64 {
+        let store = Arc::clone(&store);
+        calls.push(tokio::spawn(async move {
+            let longest = Duration::from_micros(number * 37);
+            let worker = format!("worker {number}");
+            // Whether it was done or dropped is all the same here.
+            timeout(longest, some_work(store.as_ref(), &worker))
+                .await
+                .is_ok()
+        }));
+    }
+    let mut dropped = 0;
+    for call in calls {
+        dropped += usize::from(!call.await.expect("no panic"));
+    }
+    assert!(dropped > 100, "only {dropped} calls were dropped");
+    for _each in 0..500 {
+        if number(&database, RESTLESS).await == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(number(&database, RESTLESS).await, 0);
+    // Ten of the pool, and one that listens for hints.
+    assert!(number(&database, OURS).await <= 11);
+    let again = (0..20).map(|number| {
+        let store = Arc::clone(&store);
+        async move { some_work(store.as_ref(), &format!("again {number}")).await }
+    });
+    for done in futures_util::future::join_all(again).await {
+        done.expect("the pool is whole");
+    }
+    let odd = "SELECT count(*) FROM jobs j LEFT JOIN job_events e ON e.job_id = j.id \
+               AND e.version = j.version WHERE e.to_state IS DISTINCT FROM j.state";
+    assert_eq!(number(&database, odd).await, 0);
+}
+
+#[tokio::test]
+async fn a_call_behind_somebody_elses_lock_ends_at_its_limit_and_changes_nothing() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("opened");
+    let mut somebody = connect(&database).await;
+    somebody
+        .execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("locked");
+    let error = store
+        .enqueue(&jobs(1), &producer())
+        .await
+        .expect_err("it cannot wait for ever");
+    assert!(matches!(error, StoreError::Timeout { .. }), "{error:?}");
+    assert!(error.is_transient());
+    assert_eq!(
+        error.to_string(),
+        "enqueue took longer than 5000 ms and was given up"
+    );
+    somebody.execute("ROLLBACK").await.expect("let go");
+    assert_eq!(number(&database, "SELECT count(*) FROM jobs").await, 0);
+    store
+        .enqueue(&jobs(1), &producer())
+        .await
+        .expect("the connection is as good as new");
+}
+
+#[tokio::test]
+async fn a_feed_needs_no_right_to_write() {
+    let (database, url) = ledger().await;
+    let viewer = format!("viewer_{}", Uuid::now_v7().simple());
+    let mut owner = connect(&database).await;
+    let role = format!(
+        "CREATE ROLE {viewer}; GRANT USAGE ON SCHEMA public TO {viewer}; \
+         GRANT SELECT ON ALL TABLES IN SCHEMA public TO {viewer}"
+    );
+    owner
+        .execute(sqlx::raw_sql(AssertSqlSafe(role)))
+        .await
+        .expect("a role that only reads");
+    let store = url.store().await.expect("opened");
+    store
+        .enqueue(&jobs(3), &producer())
+        .await
+        .expect("enqueued");
+
+    let address = format!("{}?options[role]={viewer}", database.url());
+    let seen = LedgerUrl::parse(&address).expect("a ledger");
+    let mut feed = seen.feed();
+    let base = feed.base().await.expect("a base");
+    assert_eq!(base.cells.iter().map(|cell| cell.count).sum::<u64>(), 3);
+    store
+        .enqueue(&jobs(2), &producer())
+        .await
+        .expect("enqueued");
+    assert_eq!(feed.next().await.expect("events").events.len(), 2);
+    let store = seen.store().await.expect("opened");
+    let error = store.enqueue(&jobs(1), &producer()).await;
+    let error = error.expect_err("a viewer enqueues nothing");
+    assert!(error.to_string().contains("permission denied"), "{error}");
+
+    drop((feed, store));
+    let gone = format!("DROP OWNED BY {viewer}; DROP ROLE {viewer}");
+    owner
+        .execute(sqlx::raw_sql(AssertSqlSafe(gone)))
+        .await
+        .expect("the role goes");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_said_with_its_address_and_without_the_password() {
+    let url = LedgerUrl::parse("postgres://user:s3cret@127.0.0.1:9/ledger").expect("a ledger");
+    let errors = [
+        url.store().await.map(drop).expect_err("nobody listens"),
+        url.feed()
+            .base()
+            .await
+            .map(drop)
+            .expect_err("nobody listens"),
+        store::init(&url)
+            .await
+            .map(drop)
+            .expect_err("nobody listens"),
+    ];
+    for error in errors {
+        assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
+        let said = format!("{error} {error:?}");
+        assert!(said.contains("127.0.0.1:9/ledger"), "{said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_whose_connections_were_cut_works_again() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("opened");
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE datname = current_database() AND application_name = 'ledgertop'";
+    assert!(number(&database, cut).await >= 1);
+    let batch = jobs(3);
+    // The first call may find that its connection is gone; asking again is safe.
+    let first = store.enqueue(&batch, &producer()).await;
+    if let Err(error) = first {
+        assert!(error.is_transient(), "{error:?}");
+    }
+    let again = store.enqueue(&batch, &producer()).await.expect("connected");
+    assert_eq!(again.len(), 3);
+    assert_eq!(
+        number(&database, "SELECT count(*) FROM job_events").await,
+        3
+    );
+}
