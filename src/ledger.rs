@@ -17,6 +17,7 @@ pub mod error_class;
 pub mod event;
 pub mod feed;
 pub mod job;
+pub mod meaning;
 pub mod num;
 pub mod policy;
 pub mod retry_after;

@@ -47,7 +47,7 @@ impl fmt::Display for ErrorClass {
 
 /// The reasons every ledger knows, each with the class it belongs to. A handler may register
 /// others; a reason is a short lower-case word (see [`valid_reason`]), never a message.
-pub const REASONS: [(&str, ErrorClass); 17] = [
+pub const REASONS: [(&str, ErrorClass); 21] = [
     ("timeout", ErrorClass::Transient),
     ("connection_refused", ErrorClass::Transient),
     ("connection_lost", ErrorClass::Transient),
@@ -65,6 +65,11 @@ pub const REASONS: [(&str, ErrorClass); 17] = [
     ("rejected", ErrorClass::Permanent),
     ("panic", ErrorClass::Unknown),
     ("unclassified", ErrorClass::Unknown),
+    // Of handlers in other processes.
+    ("killed", ErrorClass::Transient),
+    ("redirected", ErrorClass::Unknown),
+    ("address_refused", ErrorClass::Unknown),
+    ("misconfigured", ErrorClass::Unknown),
 ];
 
 /// The longest reason, in bytes; the database checks the same bound.
