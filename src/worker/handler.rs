@@ -16,6 +16,9 @@ use crate::ledger::error_class::{ErrorClass, REASONS};
 use crate::ledger::job::Claimed;
 use crate::ledger::time::Timestamp;
 
+pub mod exec;
+mod tail;
+
 /// Does the work of jobs.
 ///
 /// The same job may be run again after a crash: effects carry [`Claimed::idempotency_key`], so that
