@@ -17,6 +17,7 @@ use crate::ledger::job::Claimed;
 use crate::ledger::time::Timestamp;
 
 pub mod exec;
+pub mod http;
 mod tail;
 
 /// Does the work of jobs.
