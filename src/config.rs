@@ -26,6 +26,7 @@ pub use resolve::{Origin, Setting};
 pub use url::UrlText;
 
 use crate::board::limits::Limits;
+use crate::ledger::meaning::Meaning;
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 use section::At;
@@ -73,6 +74,8 @@ pub struct Config {
     pub keys: BTreeMap<String, At<Vec<String>>>,
     /// Retry rules by name.
     pub policies: BTreeMap<String, Policy>,
+    /// What the answers of handlers in other processes mean.
+    pub work: Work,
     /// The config file, or where it would be.
     pub file: PathBuf,
     /// Whether it is there.
@@ -88,6 +91,15 @@ pub struct Ledger {
     pub url: UrlText,
     /// Whether the config says that it may only be looked at.
     pub read_only: Option<At<bool>>,
+}
+
+/// What the answers of handlers in other processes mean, where they mean something else than usual.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Work {
+    /// By the status of an HTTP answer.
+    pub statuses: BTreeMap<u16, Meaning>,
+    /// By the exit code of a command.
+    pub exits: BTreeMap<u16, Meaning>,
 }
 
 /// How the console looks and how often it reads.

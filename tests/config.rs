@@ -72,7 +72,26 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "refresh = \"1s\"\n",
         "config.toml:1: unknown key 'refresh' in the file; known: 'limits', 'ledger', \
-         'ledgers', 'console', 'keys', 'policies'",
+         'ledgers', 'console', 'keys', 'policies', 'work'",
+    ),
+    (
+        "[work.http.status]\n409 = \"final\"\n",
+        "config.toml:2: '409' in [work.http.status] is 'final'; allowed: \"done\", or a class \
+         and a reason such as \"permanent rejected\"",
+    ),
+    (
+        "[work.http.status]\n\n4xx = \"done\"\n",
+        "config.toml:3: unknown key '4xx' in [work.http.status]; known: the numbers from 200 to \
+         599",
+    ),
+    (
+        "[work.exec.exit]\n3 = 65\n",
+        "config.toml:2: '3' in [work.exec.exit] is a whole number; allowed: \"done\", or a \
+         class and a reason such as \"permanent rejected\"",
+    ),
+    (
+        "[work.htp.status]\n409 = \"done\"\n",
+        "config.toml:1: unknown key 'htp' in [work]; did you mean 'http'?",
     ),
     (
         "[limits.queues.mail]\noldest_raedy = \"2m\"\n",
@@ -283,6 +302,7 @@ fn the_example_is_equal_to_the_defaults() {
     assert_eq!(example.limits, nothing.limits);
     assert_eq!(example.policies, nothing.policies);
     assert_eq!(example.keys, nothing.keys);
+    assert_eq!(example.work, nothing.work);
     assert_eq!(example.ledger, nothing.ledger);
     assert_eq!(example.ledgers, nothing.ledgers);
 }

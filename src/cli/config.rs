@@ -72,6 +72,16 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     for policy in config.policies.values() {
         rules(policy, out)?;
     }
+    let work = &config.work;
+    for (section, meanings) in [("http.status", &work.statuses), ("exec.exit", &work.exits)] {
+        for (number, meaning) in meanings {
+            plain(
+                out,
+                &format!("work.{section}.{number}"),
+                &meaning.to_string(),
+            )?;
+        }
+    }
     Ok(())
 }
 

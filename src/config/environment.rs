@@ -28,11 +28,13 @@ pub const LOG: &str = "LEDGERTOP_LOG";
 pub const LOG_LEVEL: &str = "LEDGERTOP_LOG_LEVEL";
 /// As `enqueue --producer`.
 pub const PRODUCER: &str = "LEDGERTOP_PRODUCER";
+/// The `Authorization` header of `work --http`: a secret, and so no flag.
+pub const HTTP_AUTHORIZATION: &str = "LEDGERTOP_HTTP_AUTHORIZATION";
 /// No colours, whatever the value, where it is not empty: see no-color.org.
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Every variable that is read, ours and those of the system.
-const READ: [&str; 16] = [
+const READ: [&str; 17] = [
     LEDGER,
     CONFIG,
     READ_ONLY,
@@ -43,6 +45,7 @@ const READ: [&str; 16] = [
     LOG,
     LOG_LEVEL,
     PRODUCER,
+    HTTP_AUTHORIZATION,
     NO_COLOR,
     "XDG_CONFIG_HOME",
     "HOME",

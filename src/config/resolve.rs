@@ -13,8 +13,9 @@ use super::section::At;
 use super::settings::{Background, Choice, REFRESH, REFRESH_DEFAULT, Theme, TimeZone};
 use super::url::UrlText;
 use super::written::{Written, WrittenBound, WrittenLedger, WrittenLimits, WrittenPolicy};
-use super::{Config, Console, Flags, Ledger};
+use super::{Config, Console, Flags, Ledger, Work};
 use crate::board::limits::{Bound, Limits, QueueLimits};
+use crate::ledger::meaning::Meaning;
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 
@@ -110,9 +111,18 @@ pub(super) fn resolve(
         limits,
         keys: written.keys,
         policies,
+        work: Work {
+            statuses: meanings(written.work.statuses),
+            exits: meanings(written.work.exits),
+        },
         file: path,
         file_exists: exists,
     })
+}
+
+fn meanings(written: BTreeMap<u16, At<Meaning>>) -> BTreeMap<u16, Meaning> {
+    let plain = |(number, at): (u16, At<Meaning>)| (number, at.value);
+    written.into_iter().map(plain).collect()
 }
 
 fn ledger(

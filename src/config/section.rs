@@ -4,6 +4,7 @@
 //! for an unknown key draws from is the list of keys that are read. Mistakes are collected, not
 //! thrown: a person mends a file once. It knows no setting; [`super::written`] does.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -302,6 +303,52 @@ impl<'i> Section<'i> {
             }
         }
         texts
+    }
+
+    /// Every key of this section that is a number within `range`, with the value that `parse` reads
+    /// from its text, e.g. `[work.http.status]`.
+    pub(super) fn numbered<T>(
+        mut self,
+        range: &RangeInclusive<u16>,
+        allowed: &str,
+        reading: &mut Reading<'_>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> BTreeMap<u16, At<T>> {
+        let table = std::mem::take(&mut self.table);
+        let mut values = BTreeMap::new();
+        for (key, value) in table {
+            let line = reading.line(key.span().start);
+            let name = key.into_inner();
+            let number = name.parse().ok().filter(|number| range.contains(number));
+            let Some(number) = number else {
+                let problem = Problem::UnknownKey {
+                    key: SafeText::new(&name),
+                    section: self.name(),
+                    hint: format!(
+                        "; known: the numbers from {} to {}",
+                        range.start(),
+                        range.end()
+                    ),
+                };
+                reading.mistake(line, problem);
+                continue;
+            };
+            let found = At {
+                value: value.into_inner(),
+                line,
+            };
+            let Some(text) = found.value.as_str() else {
+                self.wrong_type(&name, &found, allowed.to_owned(), reading);
+                continue;
+            };
+            if let Some(value) = parse(text) {
+                values.insert(number, At { value, line });
+            } else {
+                let value = format!("'{text}'");
+                self.not_allowed(&name, &At { value, line }, allowed.to_owned(), reading);
+            }
+        }
+        values
     }
 
     /// Ends the reading of this section: every key that was not asked for is a mistake.

@@ -176,6 +176,12 @@ pub const LIMIT_COUNT: RangeInclusive<u64> = 0..=1_000_000_000;
 /// How many attempts a policy may allow.
 pub const POLICY_ATTEMPTS: RangeInclusive<u64> = 1..=1_000_000;
 
+/// The statuses of HTTP answers that may be given a meaning.
+pub const HTTP_STATUS: RangeInclusive<u16> = 200..=599;
+
+/// The exit codes of commands that may be given a meaning.
+pub const EXIT_CODE: RangeInclusive<u16> = 0..=255;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,10 +12,12 @@ use toml::de::DeTable;
 use super::error::{Mistake, Problem};
 use super::section::{At, Reading, Section};
 use super::settings::{
-    Background, LIMIT_AGE, LIMIT_COUNT, POLICY_ATTEMPTS, POLICY_DURATION, REFRESH, Theme, TimeZone,
+    Background, EXIT_CODE, HTTP_STATUS, LIMIT_AGE, LIMIT_COUNT, POLICY_ATTEMPTS, POLICY_DURATION,
+    REFRESH, Theme, TimeZone,
 };
 use super::url::UrlText;
 use crate::ledger::job::NAME_MAX_BYTES;
+use crate::ledger::meaning::Meaning;
 use crate::ledger::policy::OnUnknown;
 use crate::ledger::text::SafeText;
 
@@ -39,6 +41,8 @@ pub struct Written {
     pub keys: BTreeMap<String, At<Vec<String>>>,
     /// `[policies.NAME]`.
     pub policies: BTreeMap<String, WrittenPolicy>,
+    /// `[work]`.
+    pub work: WrittenWork,
 }
 
 /// `[ledgers.NAME]`.
@@ -94,6 +98,16 @@ impl<T> Default for WrittenBound<T> {
             critical: None,
         }
     }
+}
+
+/// `[work]`: what the answers of handlers in other processes mean, where they mean something else
+/// than usual.
+#[derive(Debug, Default)]
+pub struct WrittenWork {
+    /// `[work.http.status]`: by status.
+    pub statuses: BTreeMap<u16, At<Meaning>>,
+    /// `[work.exec.exit]`: by exit code.
+    pub exits: BTreeMap<u16, At<Meaning>>,
 }
 
 /// `[policies.NAME]`.
@@ -169,6 +183,7 @@ fn file(mut root: Section<'_>, reading: &mut Reading<'_>) -> Written {
             .into_iter()
             .map(|(name, section)| (name, policy(section, reading)))
             .collect(),
+        work: work(root.section("work", reading), reading),
     };
     root.finish(reading);
     for (name, policy) in &written.policies {
@@ -232,6 +247,20 @@ fn limits(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenLimits 
     };
     section.finish(reading);
     written
+}
+
+fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
+    let mut http = section.section("http", reading);
+    let mut exec = section.section("exec", reading);
+    section.finish(reading);
+    let statuses = http.section("status", reading);
+    let exits = exec.section("exit", reading);
+    http.finish(reading);
+    exec.finish(reading);
+    WrittenWork {
+        statuses: statuses.numbered(&HTTP_STATUS, Meaning::ALLOWED, reading, Meaning::parse),
+        exits: exits.numbered(&EXIT_CODE, Meaning::ALLOWED, reading, Meaning::parse),
+    }
 }
 
 fn policy(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenPolicy {
