@@ -24,6 +24,7 @@ pub mod policy;
 mod signals;
 pub mod snapshot;
 pub mod verify;
+pub mod work;
 
 pub use error::{CliError, Exit};
 
@@ -139,6 +140,8 @@ pub enum Command {
     Verify(verify::VerifyFlags),
     /// Record one job from flags, or many from NDJSON on standard input
     Enqueue(Box<enqueue::EnqueueFlags>),
+    /// Do jobs: post each to a URL, or run a command for it
+    Work(Box<work::WorkFlags>),
     /// Bring the config's retry rules into the ledger, or list those that are there
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
@@ -240,6 +243,7 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             | Command::Snapshot(_)
             | Command::Verify(_)
             | Command::Enqueue(_)
+            | Command::Work(_)
             | Command::Policy(_)
             | Command::Config,
         )
@@ -252,7 +256,12 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
         cli.settings.log_level,
         environment,
     )?;
-    let _until_the_end = logging.start()?;
+    let without_a_file = match cli.command {
+        // Nothing else is on its terminal, and a service's log is its standard error.
+        Some(Command::Work(_)) => log::WithoutFile::StandardError,
+        Some(_) | None => log::WithoutFile::Nowhere,
+    };
+    let _until_the_end = logging.start(without_a_file)?;
     dispatch(cli, &config, environment, streams)
 }
 
@@ -274,6 +283,9 @@ fn dispatch(
         Some(Command::Verify(flags)) => open::block_on(verify::run(flags, config, streams)),
         Some(Command::Enqueue(flags)) => {
             open::block_on(enqueue::run(flags, config, environment, streams))
+        }
+        Some(Command::Work(flags)) => {
+            open::block_on(work::run(flags, config, environment, streams))
         }
         Some(Command::Policy(command)) => {
             open::block_on(policy::run(command, config, environment, streams))

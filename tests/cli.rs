@@ -286,3 +286,78 @@ fn a_flag_that_is_wrong_or_missing_is_a_usage_error() {
     let required = program.run(&[&job[..], &["--required", "false"]].concat());
     assert_eq!(required.code, 2);
 }
+
+#[test]
+fn the_mapping_is_what_its_page_shows_and_needs_no_ledger() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/work.md")).unwrap();
+    let both = Program::new().run(&["work", "--print-mapping"]);
+    assert_eq!(both.code, 0, "{}", both.messages);
+    assert!(
+        page.contains(&both.out),
+        "docs/work.md does not hold this:\n{}",
+        both.out
+    );
+    let handler = include_str!("node/handler.mjs");
+    assert!(page.contains(handler), "the page shows another handler");
+}
+
+#[test]
+fn the_mapping_shows_what_the_config_changed() {
+    let program = Program::new().config(
+        "[work.http.status]\n422 = \"permanent rejected\"\n409 = \"done\"\n\
+         [work.exec.exit]\n3 = \"transient tide\"\n",
+    );
+    let http = program.run(&["work", "--http", "http://localhost/", "--print-mapping"]);
+    for row in [
+        "409        done                           by the config\n",
+        "422        permanent rejected             by the config\n",
+    ] {
+        assert!(http.out.contains(row), "{}", http.out);
+    }
+    assert!(
+        !http.out.contains("unprocessable") && !http.out.contains("--exec"),
+        "{}",
+        http.out
+    );
+    let exec = program.run(&["work", "--exec", "true", "--print-mapping"]);
+    let row = "3          transient tide                 by the config\n";
+    assert!(
+        exec.out.contains(row) && !exec.out.contains("--http"),
+        "{}",
+        exec.out
+    );
+    let shown = program.run(&["config"]);
+    assert!(shown.out.contains("work.exec.exit.3"), "{}", shown.out);
+}
+
+#[test]
+fn work_that_cannot_begin_is_a_usage_error() {
+    let program = Program::new();
+    let url = format!("sqlite:{}", program.directory().join("a.db").display());
+    let begin = |more: &[&str]| {
+        let ran = program.run(&[&["--ledger", &url, "work"], more].concat());
+        assert_eq!(ran.code, 2, "{more:?}: {}", ran.messages);
+        ran.messages
+    };
+    assert!(begin(&["--queue", "q"]).contains("--http"));
+    assert!(begin(&["--http", "http://example.com/"]).contains("--queue"));
+    let both = ["--queue", "q", "--http", "http://example.com/"];
+    assert!(begin(&[&both[..], &["--exec", "true"]].concat()).contains("cannot be used with"));
+    let of = |kind, what| begin(&["--queue", "q", kind, what]);
+    assert_eq!(
+        of("--http", "localhost:3000"),
+        "ledgertop: 'localhost:3000' is not a URL such as https://example.com/jobs; no job was \
+         claimed\n"
+    );
+    assert_eq!(
+        of("--http", "http://169.254.169.254/"),
+        "ledgertop: '169.254.169.254' is at 169.254.169.254, which is not a public address; where \
+         that is meant, say --allow-private; no job was claimed\n"
+    );
+    assert!(of("--exec", "sh -c 'oops").contains("a quote is not closed"));
+    assert!(of("--exec", " ").contains("names no command"));
+    let lease = begin(&["--queue", "q", "--exec", "true", "--lease", "10ms"]);
+    assert!(lease.contains("allowed: a duration from 1s"), "{lease}");
+    let none = begin(&["--queue", "q", "--exec", "true", "--concurrency", "0"]);
+    assert!(none.contains("--concurrency"), "{none}");
+}

@@ -12,6 +12,7 @@ use crate::store::StoreError;
 
 use super::enqueue::{Refusal, line::LineProblem};
 use super::verify::report::counted;
+use super::work::WorkProblem;
 
 /// The exit codes, for monitors and scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,18 @@ pub enum CliError {
         /// By how many jobs.
         jobs: u64,
     },
+    /// No work can begin.
+    #[error(transparent)]
+    Work(#[from] WorkProblem),
+    /// Jobs in hand when the end had to be at once.
+    #[error(
+        "ended at once with {left} in hand; their leases run out and they are taken up again, \
+         with their attempts counted"
+    )]
+    LeftBehind {
+        /// How many.
+        left: u64,
+    },
     /// Standard output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
@@ -140,7 +153,9 @@ impl CliError {
     /// The exit code that says so.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Log { .. } => Exit::Usage,
+            Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Work(_) | Self::Log { .. } => {
+                Exit::Usage
+            }
             Self::Store(error) | Self::Demo(DemoError::Ledger(error)) => exit_of(error),
             Self::Enqueue(refusal) => refusal.exit(),
             Self::Console(ConsoleFault::Console(fault)) if fault.is_usage() => Exit::Usage,
@@ -151,6 +166,7 @@ impl CliError {
             | Self::RealJobs { .. }
             | Self::LawsBroken { .. }
             | Self::ReadOnly { .. }
+            | Self::LeftBehind { .. }
             | Self::Thread(_)
             | Self::Output(_) => Exit::Refused,
         }

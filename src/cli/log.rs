@@ -48,6 +48,15 @@ impl Choice for Level {
     }
 }
 
+/// Where a log goes that no file is named for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WithoutFile {
+    /// There is none.
+    Nowhere,
+    /// To the stream of messages.
+    StandardError,
+}
+
 /// Whether and where to log.
 #[derive(Debug)]
 pub(super) struct Logging {
@@ -80,8 +89,18 @@ impl Logging {
     ///
     /// # Errors
     /// Where the file cannot be written or is a terminal.
-    pub(super) fn start(&self) -> Result<Option<WorkerGuard>, CliError> {
+    pub(super) fn start(&self, without: WithoutFile) -> Result<Option<WorkerGuard>, CliError> {
         let Some(path) = &self.path else {
+            if without == WithoutFile::StandardError {
+                // A second logger is asked for in tests only, and the first goes on.
+                drop(
+                    tracing_subscriber::fmt()
+                        .with_writer(std::io::stderr)
+                        .with_ansi(false)
+                        .with_env_filter(self.filter())
+                        .try_init(),
+                );
+            }
             return Ok(None);
         };
         let file = open(path).map_err(|message| CliError::Log {
@@ -89,12 +108,10 @@ impl Logging {
             message,
         })?;
         let (writer, guard) = tracing_appender::non_blocking(file);
-        // The driver's own lines may hold statements with their values: warnings only.
-        let filter = format!("warn,ledgertop={}", self.level.name());
         let started = tracing_subscriber::fmt()
             .with_writer(writer)
             .with_ansi(false)
-            .with_env_filter(EnvFilter::new(filter))
+            .with_env_filter(self.filter())
             .try_init();
         match started {
             Ok(()) => Ok(Some(guard)),
@@ -103,6 +120,11 @@ impl Logging {
                 message: error.to_string(),
             }),
         }
+    }
+
+    /// The driver's own lines may hold statements with their values: warnings only.
+    fn filter(&self) -> EnvFilter {
+        EnvFilter::new(format!("warn,ledgertop={}", self.level.name()))
     }
 }
 

@@ -1,20 +1,39 @@
 //! The signals by which a person or the system asks a command to end in good order.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Ends when the person at the keyboard, the terminal that went, or the system asks for the end.
-/// Where that cannot be heard, it never ends.
-pub(super) async fn asked_to_end() {
-    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-        signal(SignalKind::hangup()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+/// Hears the person at the keyboard, the terminal that went, and the system ask for the end. None
+/// is missed from its making on.
+pub(super) struct Requests(Option<[Signal; 3]>);
+
+impl Requests {
+    /// Begins to hear; where the system does not allow that, nothing is ever heard.
+    pub(super) fn new() -> Self {
+        let heard = |kind| signal(kind).ok();
+        let all = || {
+            Some([
+                heard(SignalKind::interrupt())?,
+                heard(SignalKind::terminate())?,
+                heard(SignalKind::hangup())?,
+            ])
+        };
+        Self(all())
     }
+
+    /// Ends with the next request.
+    pub(super) async fn next(&mut self) {
+        let Some([interrupt, terminate, hangup]) = &mut self.0 else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}
+
+/// Ends with the first request.
+pub(super) async fn asked_to_end() {
+    Requests::new().next().await;
 }
