@@ -8,7 +8,7 @@ mod sample;
 
 use std::time::Duration;
 
-use ledgertop::board::summary::{QueueSummary, Summary};
+use ledgertop::board::summary::{QueueSummary, Summary, Tick};
 use ledgertop::console::clock::TimeStyle;
 use ledgertop::console::model::{Hold, Link, Model};
 use ledgertop::console::msg::Msg;
@@ -316,6 +316,56 @@ fn an_idle_tick_writes_nothing_and_a_tick_of_ages_at_most_two_kilobytes() {
         let tick = bytes(fifty(second));
         assert!(tick <= 2_048, "second {second}: {tick} bytes");
     }
+}
+
+#[test]
+fn a_tick_of_a_busy_ledger_costs_at_most_two_kilobytes_too() {
+    let busy = |second: u64| {
+        let mut summary = fifty(second);
+        let sample = summary.ticker.clone();
+        let tick = |(number, tick): (usize, &Tick)| Tick {
+            at: summary.as_of,
+            actor: SafeText::new(&format!("worker-{}-{number}", second * 7)),
+            ..tick.clone()
+        };
+        summary.ticker = sample
+            .iter()
+            .cycle()
+            .take(64)
+            .enumerate()
+            .map(tick)
+            .collect();
+        summary.queues.truncate(4);
+        summary
+    };
+    let mut encoder = Encoder::default();
+    let mut shown = |summary: Summary| {
+        let mut bytes = String::new();
+        encoder.encode(frame(&model(summary, 200, 60), Depth::True), &mut bytes);
+        bytes
+    };
+    shown(busy(0));
+    for second in 1..=20 {
+        let bytes = shown(busy(second)).len();
+        assert!(bytes <= 2_048, "second {second}: {bytes} bytes");
+    }
+}
+
+#[test]
+fn held_still_the_ticker_shows_as_much_as_fits() {
+    let mut summary = incident();
+    let tick = summary.ticker[0].clone();
+    summary.ticker = (0..40_u64)
+        .map(|number| Tick {
+            at: tick.at.minus(Duration::from_secs(number)),
+            ..tick.clone()
+        })
+        .collect();
+    let mut model = model(summary, 160, 45);
+    let lines = |model: &Model| drawn(model).matches(" retry  ").count();
+    let moving = lines(&model);
+    model.hold = Hold::Paused;
+    assert!(lines(&model) > moving, "{}", drawn(&model));
 }
 
 #[test]

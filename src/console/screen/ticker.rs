@@ -5,7 +5,7 @@
 use ratatui::layout::Rect;
 
 use crate::board::summary::Tick;
-use crate::console::model::Model;
+use crate::console::model::{Hold, Model};
 use crate::console::theme::Role;
 use crate::console::widget::canvas::{Piece, Spot};
 use crate::console::widget::{Canvas, pane};
@@ -14,6 +14,10 @@ use crate::ledger::num;
 
 use super::scope::Scope;
 
+/// The most lines while numbers follow the ledger: every line moves with every event, nobody reads
+/// more of them in a second, and each costs bytes on the way to a terminal far away. Held still,
+/// there are as many as fit.
+const MOVING_MAX: u16 = 12;
 const TIME: u16 = 9;
 const KIND: u16 = 14;
 const TIMES: u16 = 4;
@@ -31,7 +35,11 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, scope: Op
     let until = scope.summary.as_of;
     let ticks = ticks
         .filter(|tick| tick.at <= until && scope.queue.is_none_or(|queue| *queue == tick.queue));
-    let lines = grouped(ticks, usize::from(inner.height));
+    let most = match model.hold {
+        Hold::Follow => inner.height.min(MOVING_MAX),
+        Hold::Paused => inner.height,
+    };
+    let lines = grouped(ticks, usize::from(most));
     for (row, (tick, times)) in lines.iter().enumerate() {
         let Some(spot) = Spot::row(inner, num::columns(row)) else {
             return;
