@@ -26,7 +26,7 @@ pub(crate) async fn a_handler_ten_leases_long_keeps_its_job(ledger: &Ledger) {
     let id = enqueue(store.as_ref(), &[job("film_1")]).await[0];
     let runs = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&runs);
-    let lease = Duration::from_millis(400);
+    let lease = Duration::from_secs(1);
     let handlers = handlers(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move {

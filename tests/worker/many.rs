@@ -117,8 +117,8 @@ pub(crate) async fn a_process_that_was_stopped_past_its_lease_is_refused_when_it
     let ids = enqueue(store.as_ref(), &jobs(5)).await;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("effects");
-    // Its handlers end while it stands still, so that it goes on with five results in hand.
-    let work = Duration::from_millis(700);
+    // It is stopped with five jobs in hand, and goes on believing that it still has them.
+    let work = Duration::from_secs(4);
     let stopped = Process::start(&ledger.url().to_string(), "stopped", &file, work);
     until_all(store.as_ref(), &ids, State::Running).await;
     stopped.signal(Signal::STOP);

@@ -88,6 +88,7 @@ pub(crate) async fn body() {
     let _housekeeper = Housekeeper::start(Arc::clone(&store));
     let options = WorkerOptions {
         concurrency: 5,
+        lease: Duration::from_secs(3),
         ..options(&said(NAME))
     };
     start(store, handlers, options).ended_never().await;
