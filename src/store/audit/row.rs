@@ -2,9 +2,12 @@
 //! or an [`Unreadable`] that says which column could not be understood.
 //!
 //! Unlike [`crate::store::row`], which refuses what it cannot read, this hands it on: a ledger is
-//! audited because something may be wrong with it.
+//! audited because something may be wrong with it. SQLite hands a row out as a JSON array in the
+//! order of the fields here, with moments in milliseconds.
 
 use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
 
 use crate::ledger::audit::{
     Children, CurrentRow, Doing, Entry, LastFailure, Moment, PolicyRef, Unreadable,
@@ -21,14 +24,18 @@ const SHOWN_MAX: usize = 80;
 pub(in crate::store) type Text<'r> = Cow<'r, str>;
 
 /// The columns that rows and events share.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(in crate::store) struct RawCommon<'r> {
     pub(in crate::store) version: i64,
+    #[serde(borrow)]
     pub(in crate::store) queue: Text<'r>,
     pub(in crate::store) attempt: i64,
     pub(in crate::store) fence: i64,
+    #[serde(borrow)]
     pub(in crate::store) event: Text<'r>,
+    #[serde(borrow)]
     pub(in crate::store) actor_kind: Text<'r>,
+    #[serde(borrow)]
     pub(in crate::store) actor: Text<'r>,
     pub(in crate::store) note: Option<Text<'r>>,
     pub(in crate::store) plan: Option<Text<'r>>,
@@ -36,36 +43,52 @@ pub(in crate::store) struct RawCommon<'r> {
     pub(in crate::store) error_class: Option<Text<'r>>,
     pub(in crate::store) reason: Option<Text<'r>>,
     pub(in crate::store) error: Option<Text<'r>>,
+    #[serde(borrow)]
     pub(in crate::store) policy: Text<'r>,
     pub(in crate::store) policy_version: i64,
+    #[serde(deserialize_with = "millis_if")]
     pub(in crate::store) first_attempt_at: Option<Moment>,
+    #[serde(deserialize_with = "millis_if")]
     pub(in crate::store) lease_expires_at: Option<Moment>,
     pub(in crate::store) output_ref: Option<Text<'r>>,
 }
 
 /// A row of `job_events` as it is stored.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(in crate::store) struct RawEntry<'r> {
+    #[serde(borrow)]
     pub(in crate::store) common: RawCommon<'r>,
+    #[serde(deserialize_with = "millis")]
     pub(in crate::store) at: Moment,
     pub(in crate::store) from_state: Option<Text<'r>>,
+    #[serde(deserialize_with = "millis_if")]
     pub(in crate::store) from_since: Option<Moment>,
+    #[serde(borrow)]
     pub(in crate::store) to_state: Text<'r>,
+    #[serde(deserialize_with = "millis_if")]
     pub(in crate::store) available_at: Option<Moment>,
+    #[serde(deserialize_with = "millis_if")]
     pub(in crate::store) from_lease_expires_at: Option<Moment>,
     pub(in crate::store) idempotency_key: Option<Text<'r>>,
 }
 
 /// A row of `jobs` as it is stored.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(in crate::store) struct RawRow<'r> {
+    #[serde(borrow)]
     pub(in crate::store) common: RawCommon<'r>,
+    #[serde(borrow)]
     pub(in crate::store) idempotency_key: Text<'r>,
+    #[serde(deserialize_with = "millis")]
     pub(in crate::store) created_at: Moment,
+    #[serde(borrow)]
     pub(in crate::store) state: Text<'r>,
+    #[serde(deserialize_with = "millis")]
     pub(in crate::store) state_since: Moment,
+    #[serde(deserialize_with = "millis")]
     pub(in crate::store) updated_at: Moment,
     pub(in crate::store) redrives: i64,
+    #[serde(deserialize_with = "millis")]
     pub(in crate::store) available_at: Moment,
     /// 0: not awaited; 1: all have succeeded; 2: one has not.
     pub(in crate::store) children: i64,
@@ -175,6 +198,23 @@ impl RawCommon<'_> {
             name: SafeText::new(&self.policy),
             version: counter("policy_version", self.policy_version)?,
         })
+    }
+}
+
+fn millis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Moment, D::Error> {
+    i64::deserialize(deserializer).map(Moment::from_millis)
+}
+
+fn millis_if<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Moment>, D::Error> {
+    let millis = Option::<i64>::deserialize(deserializer)?;
+    Ok(millis.map(Moment::from_millis))
+}
+
+/// A row whose columns hold values of other types than they should.
+pub(in crate::store) fn misshapen(version: Option<i64>, error: &serde_json::Error) -> Unreadable {
+    Unreadable {
+        version,
+        ..unreadable("*", &error.to_string())
     }
 }
 

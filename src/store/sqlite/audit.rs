@@ -15,12 +15,12 @@ use super::access::{explain, statement};
 use super::columns::Columns;
 use super::connect::{self, Purpose};
 use super::policy::read_policy;
-use crate::ledger::audit::{CurrentRow, Moment, Outline, Rules, Twins, Unreadable};
+use crate::ledger::audit::{CurrentRow, Outline, Rules, Twins, Unreadable};
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
 use crate::store::StoreError;
-use crate::store::audit::row::{RawCommon, RawEntry, RawRow};
+use crate::store::audit::row::{RawEntry, RawRow, misshapen};
 use crate::store::audit::{
     Cursor, Known, PAGE_MAX, ReadEvent, Reading, Source, TWINS_MAX, shown_twins,
 };
@@ -30,6 +30,8 @@ use crate::store::fault::{Call, Effect};
 const DEADLINE: Duration = Duration::from_secs(30);
 /// The longest that the search for keys without an index takes.
 const TWINS_DEADLINE: Duration = Duration::from_mins(10);
+/// Rows and events of a page lie all over the file: 32 MiB of it are kept, in units of 1,024 bytes.
+const CACHE: &str = "-32768";
 /// Comes after every id: no text has a greater first character.
 const LAST_ID: &str = "\u{10ffff}";
 
@@ -60,6 +62,7 @@ impl SqliteAudit {
         }
         connect::look(&self.path, Purpose::Read, call)?;
         let mut connection = connect::options(&self.path, Purpose::Read)
+            .pragma("cache_size", CACHE)
             .connect()
             .await
             .map_err(|error| explain(call, &error))?;
@@ -208,67 +211,23 @@ async fn twins(connection: &mut SqliteConnection) -> Read<Vec<Twins>> {
 
 fn event(row: &SqliteRow) -> Read<ReadEvent<String>> {
     let columns = Columns(row);
-    let raw = RawEntry {
-        common: common(columns)?,
-        at: moment(columns, "at")?,
-        from_state: columns.shown_if("from_state")?,
-        from_since: moment_if(columns, "from_since")?,
-        to_state: columns.shown("to_state")?,
-        available_at: moment_if(columns, "available_at")?,
-        from_lease_expires_at: moment_if(columns, "from_lease_expires_at")?,
-        idempotency_key: columns.shown_if("idempotency_key")?,
-    };
+    let version = columns.integer("version")?;
+    let line = columns.shown("line")?;
     Ok(ReadEvent {
         job: columns.shown("job_id")?.into_owned(),
-        version: raw.common.version,
+        version,
         number: Some(num::unsigned(columns.integer("seq")?)),
-        entry: raw.check(),
+        entry: serde_json::from_str::<RawEntry<'_>>(&line)
+            .map_err(|error| misshapen(Some(version), &error))
+            .and_then(RawEntry::check),
     })
 }
 
 fn row(row: &SqliteRow) -> Read<(String, Result<CurrentRow, Unreadable>)> {
     let columns = Columns(row);
-    let raw = RawRow {
-        common: common(columns)?,
-        idempotency_key: columns.shown("idempotency_key")?,
-        created_at: moment(columns, "created_at")?,
-        state: columns.shown("state")?,
-        state_since: moment(columns, "state_since")?,
-        updated_at: moment(columns, "updated_at")?,
-        redrives: columns.integer("redrives")?,
-        available_at: moment(columns, "available_at")?,
-        children: columns.integer("children")?,
-    };
-    Ok((columns.shown("id")?.into_owned(), raw.check()))
-}
-
-fn common(columns: Columns<'_>) -> Read<RawCommon<'_>> {
-    Ok(RawCommon {
-        version: columns.integer("version")?,
-        queue: columns.shown("queue")?,
-        attempt: columns.integer("attempt")?,
-        fence: columns.integer("fence")?,
-        event: columns.shown("event")?,
-        actor_kind: columns.shown("actor_kind")?,
-        actor: columns.shown("actor")?,
-        note: columns.shown_if("note")?,
-        plan: columns.shown_if("plan")?,
-        worker: columns.shown_if("worker")?,
-        error_class: columns.shown_if("error_class")?,
-        reason: columns.shown_if("reason")?,
-        error: columns.shown_if("error")?,
-        policy: columns.shown("policy")?,
-        policy_version: columns.integer("policy_version")?,
-        first_attempt_at: moment_if(columns, "first_attempt_at")?,
-        lease_expires_at: moment_if(columns, "lease_expires_at")?,
-        output_ref: columns.shown_if("output_ref")?,
-    })
-}
-
-fn moment(columns: Columns<'_>, column: &'static str) -> Read<Moment> {
-    columns.integer(column).map(Moment::from_millis)
-}
-
-fn moment_if(columns: Columns<'_>, column: &'static str) -> Read<Option<Moment>> {
-    Ok(columns.integer_if(column)?.map(Moment::from_millis))
+    let line = columns.shown("line")?;
+    let checked = serde_json::from_str::<RawRow<'_>>(&line)
+        .map_err(|error| misshapen(None, &error))
+        .and_then(RawRow::check);
+    Ok((columns.shown("id")?.into_owned(), checked))
 }
