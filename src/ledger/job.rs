@@ -134,8 +134,8 @@ impl NewJob {
     }
 }
 
-/// Whether a text or a name in `value` holds a NUL: PostgreSQL's jsonb cannot keep one, so neither
-/// may SQLite. The depth is that of a parsed document, which the parser bounds.
+/// Whether a text or a name in `value` holds a NUL: PostgreSQL's jsonb cannot keep one, so
+/// neither may SQLite. The depth is that of a parsed document, which the parser bounds.
 fn holds_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
