@@ -1,6 +1,6 @@
 //! `ledgertop enqueue`: one job from flags, or many from NDJSON on standard input.
 //!
-//! The walk: [`input`] cuts lines, [`line`] makes each a job, `stream` commits batches, `report`
+//! The walk: [`input`] cuts lines, `line` makes each a job, `stream` commits batches, `report`
 //! says what became of them. A repeated key is a duplicate and no error, so that any input may be
 //! given again.
 
@@ -80,7 +80,7 @@ pub struct EnqueueFlags {
     #[arg(long, requires = "queue")]
     awaits_children: bool,
     /// The name under which events record who enqueued [env: LEDGERTOP_PRODUCER]
-    /// [default: USER@HOST]
+    /// (default: USER@HOST)
     #[arg(long, value_name = "NAME")]
     producer: Option<String>,
     /// Check the input, list its mistakes, and enqueue nothing

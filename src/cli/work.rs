@@ -92,7 +92,7 @@ pub struct WorkFlags {
     /// How long a drain may take [default: 20s]
     #[arg(long, value_name = "DURATION", value_parser = |text: &str| within(GRACE, text))]
     grace: Option<Duration>,
-    /// The worker's name in leases and events [default: USER@HOST and a part of its own]
+    /// The worker's name in leases and events (default: USER@HOST and a part of its own)
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Let --http connect to private and loopback addresses too

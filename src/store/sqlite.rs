@@ -3,7 +3,7 @@
 //! Binds values, runs statements and maps rows through [`super::row`]; no rule lives here. SQLite
 //! has one writer at a time: writing transactions take turns inside this process, and between
 //! processes by `BEGIN IMMEDIATE`. Each file under `sqlite/` owns one kind of call. Next:
-//! [`access`], what all of them stand on, then [`feed`].
+//! [`access`], what all of them stand on, then `feed`.
 
 mod access;
 mod audit;

@@ -1,7 +1,7 @@
 //! The one connection of a reader that cannot write.
 //!
-//! Owns making it, looking at its ledger, and the deadline of a reading. Next: [`super::feed`] and
-//! [`super::audit`], which read.
+//! Owns making it, looking at its ledger, and the deadline of a reading. Next: `super::feed` and
+//! `super::audit`, which read.
 
 use std::future::Future;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //!
 //! Owns a count of the changes noticed. SQLite tells a connection cheaply whether another one has
 //! committed (`PRAGMA data_version`); asked on the writing connection it leaves out what this
-//! process did itself, which is counted where it is done. Next: [`super::feed`].
+//! process did itself, which is counted where it is done. Next: `super::feed`.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
