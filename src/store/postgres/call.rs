@@ -140,24 +140,28 @@ impl Line {
             ledger: &self.ledger,
             effect: Effect::None,
         };
-        let mut connection = match timeout(self.deadline, self.pool.acquire()).await {
+        let connection = match timeout(self.deadline, self.pool.acquire()).await {
             Ok(Ok(connection)) => connection,
             Ok(Err(error)) => return Err(call.unreachable(&error.to_string())),
             Err(_elapsed) => return Err(call.late(self.deadline)),
         };
+        let mut in_use = InUse {
+            connection,
+            then: Then::Closed,
+        };
         call.effect = W::EFFECT;
-        match timeout(self.deadline, self.repeat(work, &mut connection)).await {
-            Ok(Ok(answer)) => Ok(answer),
+        match timeout(self.deadline, self.repeat(work, &mut in_use.connection)).await {
+            Ok(Ok(answer)) => {
+                in_use.then = Then::GivenBack;
+                Ok(answer)
+            }
             Ok(Err(fault)) => {
-                if !fault.left_a_good_connection() {
-                    close(connection);
+                if fault.left_a_good_connection() {
+                    in_use.then = Then::GivenBack;
                 }
                 Err(fault.explain(&call))
             }
-            Err(_elapsed) => {
-                close(connection);
-                Err(call.late(self.deadline))
-            }
+            Err(_elapsed) => Err(call.late(self.deadline)),
         }
     }
 
@@ -190,8 +194,27 @@ impl Line {
     }
 }
 
-/// Takes a connection that did not answer out of the pool and closes its socket: given back, it
-/// would be waited for again.
-fn close(connection: PoolConnection<Postgres>) {
-    drop(connection.detach());
+/// A connection on which a call is under way.
+struct InUse {
+    connection: PoolConnection<Postgres>,
+    then: Then,
+}
+
+/// What becomes of a connection after its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The call did not come to its end: it failed on the way, took too long, or was dropped, perhaps
+    /// in the middle of a BEGIN. Nobody knows what the server is at; given back, it would be waited
+    /// for again, or found in a transaction.
+    Closed,
+    /// It answered, and can be used again.
+    GivenBack,
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if self.then == Then::Closed {
+            self.connection.close_on_drop();
+        }
+    }
 }
