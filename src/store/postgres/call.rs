@@ -203,9 +203,9 @@ struct InUse {
 /// What becomes of a connection after its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// The call did not come to its end: it failed on the way, took too long, or was dropped, perhaps
-    /// in the middle of a BEGIN. Nobody knows what the server is at; given back, it would be waited
-    /// for again, or found in a transaction.
+    /// The call did not come to its end: it failed on the way, took too long, or was dropped,
+    /// perhaps in the middle of a BEGIN. Nobody knows what the server is at; given back, it would
+    /// be waited for again, or found in a transaction.
     Closed,
     /// It answered, and can be used again.
     GivenBack,
