@@ -22,6 +22,7 @@ use crate::ledger::policy::Policy;
 pub mod audit;
 pub mod error;
 mod fault;
+pub mod look;
 pub mod migrate;
 mod postgres;
 mod row;
@@ -30,6 +31,7 @@ pub mod url;
 
 pub use audit::Audit;
 pub use error::StoreError;
+pub use look::Look;
 pub use migrate::init;
 pub use url::{DatabaseKind, LedgerUrl};
 

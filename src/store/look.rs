@@ -1,0 +1,103 @@
+//! Looking things up for a person: lists, one job, groups, leases, acts, plans.
+//!
+//! Every call is one short read through a connection that cannot write, with a deadline in the
+//! database, and reads a page: memory is bounded whatever the ledger holds. Dropping a call's
+//! future cancels it. Next: `sqlite`, `postgres`.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::StoreError;
+use crate::ledger::plan::Plan;
+use crate::ledger::query::Query;
+use crate::ledger::view::{
+    AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory, LeasePage,
+};
+
+/// The most rows of one page.
+pub const PAGE_MAX: u32 = 500;
+
+/// How much a query will cost, told before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// An index leads to the jobs.
+    Indexed,
+    /// Jobs must be read one by one, about this many at most.
+    Scan {
+        /// About how many.
+        jobs: u64,
+    },
+}
+
+/// Look-ups through a connection that cannot write.
+#[async_trait]
+pub trait Look: Send {
+    /// Whether an index leads to the jobs of `query`. Cheap: reads no jobs.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached.
+    async fn reach(&mut self, query: &Query) -> Result<Reach, StoreError>;
+
+    /// A page of the jobs for which `query` holds; at most `limit` (≤ [`PAGE_MAX`]).
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached or the deadline passes.
+    async fn jobs(
+        &mut self,
+        query: &Query,
+        order: JobOrder,
+        after: Option<&JobCursor>,
+        limit: u32,
+    ) -> Result<JobPage, StoreError>;
+
+    /// How many jobs `query` holds for, counting no further than `at_most`.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn count(&mut self, query: &Query, at_most: u64) -> Result<Count, StoreError>;
+
+    /// One job with its timeline.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached or the job's row cannot be understood.
+    async fn story(&mut self, job: &JobName) -> Result<Option<JobStory>, StoreError>;
+
+    /// The dead letters for which `query` holds, grouped.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn dead_letters(&mut self, query: &Query) -> Result<DeadLetters, StoreError>;
+
+    /// A page of leases for which `query` holds, the first to end first.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn leases(
+        &mut self,
+        query: &Query,
+        after: Option<&JobCursor>,
+        limit: u32,
+    ) -> Result<LeasePage, StoreError>;
+
+    /// A page of operator acts, the newest first.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn audit(
+        &mut self,
+        before: Option<&JobCursor>,
+        limit: u32,
+    ) -> Result<AuditPage, StoreError>;
+
+    /// Plans, those under way first, then the newest; at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plans(&mut self, limit: u32) -> Result<Vec<Plan>, StoreError>;
+
+    /// One plan.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plan(&mut self, plan: Uuid) -> Result<Option<Plan>, StoreError>;
+}
