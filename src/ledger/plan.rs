@@ -1,7 +1,7 @@
 //! A plan: a bulk operation on jobs frozen when it was approved, carried out step by step.
 //!
-//! Pure. How a plan moves from stage to stage, and when it stops by itself, is decided in
-//! [`super::plan`] and nowhere else; the database keeps it, `operate` carries it out.
+//! Pure. How a plan moves from stage to stage, and when it stops by itself, is decided here and
+//! nowhere else; the database keeps it, `operate` carries it out.
 
 use uuid::Uuid;
 

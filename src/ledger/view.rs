@@ -63,7 +63,7 @@ pub struct ListedJob {
     pub worker: Option<SafeText>,
     /// When the lease ends.
     pub lease_expires_at: Option<Timestamp>,
-    /// The policy and its version.
+    /// The policy's name.
     pub policy: SafeText,
     /// The version of it.
     pub policy_version: u32,

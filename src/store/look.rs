@@ -1,14 +1,12 @@
-//! Looking things up for a person: lists, one job, groups, leases, acts, plans.
+//! Looking things up for a person: lists, one job, groups, leases, acts.
 //!
 //! Every call is one short read through a connection that cannot write, with a deadline in the
 //! database, and reads a page: memory is bounded whatever the ledger holds. Dropping a call's
 //! future cancels it. Next: `sqlite`, `postgres`.
 
 use async_trait::async_trait;
-use uuid::Uuid;
 
 use super::StoreError;
-use crate::ledger::plan::Plan;
 use crate::ledger::query::Query;
 use crate::ledger::view::{
     AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory, LeasePage,
@@ -88,16 +86,4 @@ pub trait Look: Send {
         before: Option<&JobCursor>,
         limit: u32,
     ) -> Result<AuditPage, StoreError>;
-
-    /// Plans, those under way first, then the newest; at most `limit`.
-    ///
-    /// # Errors
-    /// As [`Look::jobs`].
-    async fn plans(&mut self, limit: u32) -> Result<Vec<Plan>, StoreError>;
-
-    /// One plan.
-    ///
-    /// # Errors
-    /// As [`Look::jobs`].
-    async fn plan(&mut self, plan: Uuid) -> Result<Option<Plan>, StoreError>;
 }
