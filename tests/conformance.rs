@@ -62,6 +62,7 @@ on_both_databases! {
         init_makes_the_newest_schema_and_a_second_one_changes_nothing,
         two_inits_at_once_take_turns,
         a_newer_schema_is_refused_and_left_alone,
+        a_schema_of_another_text_is_refused_and_left_alone,
         a_database_without_a_ledger_says_how_to_make_one,
         the_transitions_table_is_the_table;
     enqueue:
@@ -105,6 +106,8 @@ on_both_databases! {
         a_delivery_learns_what_to_do_with_it,
         of_many_deliveries_of_one_job_one_runs_it,
         a_revoked_job_refuses_its_late_result,
+        an_attempt_that_nobody_settled_is_counted_and_stays_counted,
+        sql_by_hand_counts_an_unsettled_attempt_without_saying_so,
         a_hint_wakes_whoever_waits;
     operate:
         each_operation_does_what_the_table_allows_and_nothing_else,

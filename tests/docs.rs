@@ -17,7 +17,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnect
 
 use ledgertop::ledger::event::EventKind;
 use ledgertop::ledger::state::State;
-use ledgertop::ledger::transition::{AttemptStep, FenceStep, TABLE, Transition};
+use ledgertop::ledger::transition::{AttemptStep, FenceStep, TABLE, Transition, UnsettledStep};
 
 #[path = "support/postgres.rs"]
 mod postgres;
@@ -41,6 +41,9 @@ fn effects(row: &Transition) -> String {
         AttemptStep::Next => effects.push("attempt + 1"),
         AttemptStep::GiveBack => effects.push("attempt − 1"),
         AttemptStep::Reset => effects.push("attempt = 0, redrives + 1"),
+    }
+    if row.unsettled == UnsettledStep::Next {
+        effects.push("unsettled + 1");
     }
     effects.join(", ")
 }
@@ -81,10 +84,10 @@ fn diagram() -> String {
             let from = row
                 .from
                 .map_or("[*]".to_owned(), |from| from.name().to_owned());
-            edges
-                .entry((from, row.to.name()))
-                .or_default()
-                .push(row.event.name());
+            let events = edges.entry((from, row.to.name())).or_default();
+            if !events.contains(&row.event.name()) {
+                events.push(row.event.name());
+            }
         }
     }
     let mut text = String::from("```mermaid\nstateDiagram-v2\n");

@@ -189,6 +189,7 @@ pub fn exit_of(error: &StoreError) -> Exit {
         | StoreError::Database { .. } => Exit::Unreachable,
         StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }
+        | StoreError::ChangedSchema { .. }
         | StoreError::Refused { .. }
         | StoreError::Corrupt { .. } => Exit::Refused,
     }

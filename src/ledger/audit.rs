@@ -160,6 +160,8 @@ pub struct CurrentRow {
     pub attempt: u32,
     /// How often it was redriven.
     pub redrives: u32,
+    /// The attempts that began and were never settled by their worker.
+    pub unsettled: u32,
     /// When it may run.
     pub available_at: Moment,
     /// When the first attempt of this drive began.

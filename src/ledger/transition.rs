@@ -41,6 +41,17 @@ pub enum Failure {
     Carried,
 }
 
+/// What a transition does to the number of attempts that began and were never settled by their
+/// worker, whose effects may or may not have happened. Nothing lowers it: a late settle that is
+/// refused tells nothing for certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnsettledStep {
+    /// The number stays.
+    Keep,
+    /// One more: the attempt was ended by someone else.
+    Next,
+}
+
 /// One legal move of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transition {
@@ -58,13 +69,14 @@ pub struct Transition {
     pub attempt: AttemptStep,
     /// What it says about the last failure.
     pub failure: Failure,
+    /// What it does to the attempts whose outcome is unknown.
+    pub unsettled: UnsettledStep,
 }
 
 const PRODUCER: &[ActorKind] = &[ActorKind::Producer];
 const WORKER: &[ActorKind] = &[ActorKind::Worker];
 const SYSTEM: &[ActorKind] = &[ActorKind::System];
 const OPERATOR: &[ActorKind] = &[ActorKind::Operator];
-const WORKER_OR_SYSTEM: &[ActorKind] = &[ActorKind::Worker, ActorKind::System];
 const WORKER_OR_PRODUCER: &[ActorKind] = &[ActorKind::Worker, ActorKind::Producer];
 
 const fn plain(
@@ -81,6 +93,7 @@ const fn plain(
         fence: FenceStep::Keep,
         attempt: AttemptStep::Keep,
         failure: Failure::Silent,
+        unsettled: UnsettledStep::Keep,
     }
 }
 
@@ -106,6 +119,12 @@ impl Transition {
             ..self
         }
     }
+    const fn unsettled(self) -> Self {
+        Self {
+            unsettled: UnsettledStep::Next,
+            ..self
+        }
+    }
     const fn created(event: EventKind, to: State) -> Self {
         Self {
             from: None,
@@ -122,7 +141,7 @@ use State as S;
 
 /// Every legal move, in the order in which the documentation lists them. What is not here is
 /// refused.
-pub const TABLE: [Transition; 40] = [
+pub const TABLE: [Transition; 41] = [
     Transition::created(E::Enqueue, S::Ready),
     Transition::created(E::Enqueue, S::Pending),
     plain(E::ChildrenDone, S::Pending, S::Ready, SYSTEM),
@@ -132,11 +151,18 @@ pub const TABLE: [Transition; 40] = [
     plain(E::Renew, S::Running, S::Running, WORKER),
     plain(E::Succeed, S::Running, S::Succeeded, WORKER),
     plain(E::Retry, S::Running, S::RetryWait, WORKER).entered(),
-    plain(E::Exhaust, S::Running, S::Dead, WORKER_OR_SYSTEM).entered(),
+    plain(E::Exhaust, S::Running, S::Dead, WORKER).entered(),
+    plain(E::Exhaust, S::Running, S::Dead, SYSTEM)
+        .entered()
+        .unsettled(),
     plain(E::Reject, S::Running, S::Quarantined, WORKER).entered(),
     plain(E::Release, S::Running, S::Ready, WORKER).attempt(AttemptStep::GiveBack),
-    plain(E::LeaseExpire, S::Running, S::Ready, SYSTEM).entered(),
-    plain(E::LeaseExpire, S::Running, S::Dead, SYSTEM).entered(),
+    plain(E::LeaseExpire, S::Running, S::Ready, SYSTEM)
+        .entered()
+        .unsettled(),
+    plain(E::LeaseExpire, S::Running, S::Dead, SYSTEM)
+        .entered()
+        .unsettled(),
     plain(E::Due, S::RetryWait, S::Ready, SYSTEM).carried(),
     plain(E::Due, S::Pending, S::Ready, SYSTEM),
     plain(E::Promote, S::RetryWait, S::Ready, OPERATOR).carried(),
@@ -146,7 +172,8 @@ pub const TABLE: [Transition; 40] = [
     plain(E::Quarantine, S::Dead, S::Quarantined, OPERATOR).carried(),
     plain(E::Revoke, S::Running, S::Quarantined, OPERATOR)
         .fence_next()
-        .carried(),
+        .carried()
+        .unsettled(),
     plain(E::Redrive, S::Dead, S::Ready, OPERATOR)
         .attempt(AttemptStep::Reset)
         .carried(),
@@ -209,7 +236,9 @@ mod tests {
     fn no_move_stands_twice() {
         for (position, row) in TABLE.iter().enumerate() {
             let twin = TABLE.iter().skip(position + 1).find(|other| {
-                other.event == row.event && other.from == row.from && other.to == row.to
+                let alike = other.event == row.event && other.from == row.from;
+                let shared = other.actors.iter().any(|actor| row.actors.contains(actor));
+                alike && other.to == row.to && shared
             });
             assert_eq!(twin, None);
         }
@@ -235,6 +264,20 @@ mod tests {
             );
             let moves_fence = matches!(row.event, EventKind::Claim | EventKind::Revoke);
             assert_eq!(row.fence == FenceStep::Next, moves_fence, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_its_worker_did_not_end_stays_unsettled() {
+        for row in &TABLE {
+            let ends = row.from == Some(State::Running) && row.to != State::Running;
+            let by_worker = row.actors.contains(&ActorKind::Worker);
+            let expected = if ends && !by_worker {
+                UnsettledStep::Next
+            } else {
+                UnsettledStep::Keep
+            };
+            assert_eq!(row.unsettled, expected, "{row:?}");
         }
     }
 

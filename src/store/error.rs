@@ -69,6 +69,18 @@ pub enum StoreError {
         /// The one this program needs.
         known: i64,
     },
+    /// The ledger was made by a version of this program before its first release.
+    #[error(
+        "the ledger at {ledger} was made by a development version of ledgertop whose schema \
+         '{migration}' has since changed; nothing was changed; make a new ledger, with another \
+         --ledger and init"
+    )]
+    ChangedSchema {
+        /// The ledger, without a password.
+        ledger: SafeText,
+        /// The first migration whose text is not this program's.
+        migration: &'static str,
+    },
     /// The ledger's rules refused the change.
     #[error("the ledger refused {operation}: {message}; nothing was changed")]
     Refused {
@@ -108,6 +120,7 @@ impl StoreError {
             | Self::NotALedger { .. }
             | Self::NewerSchema { .. }
             | Self::OlderSchema { .. }
+            | Self::ChangedSchema { .. }
             | Self::Refused { .. }
             | Self::Corrupt { .. }
             | Self::Database { .. } => false,

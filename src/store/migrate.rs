@@ -2,14 +2,18 @@
 //! the newest.
 //!
 //! Owns the list of migrations and the table `ledgertop_schema`. Migrations are appended, never
-//! changed. All that are missing run in one transaction under a lock, so that two `init` at once
+//! changed: the table keeps the digest of each text that was run, and a ledger of another text is
+//! refused. All that are missing run in one transaction under a lock, so that two `init` at once
 //! take turns and an interrupted one leaves nothing behind. Next: [`super::url`], which opens what
 //! was made here.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
+
+use sha2::{Digest as _, Sha256};
 
 use super::fault::{Call, Effect};
 use super::url::{DatabaseKind, LedgerUrl};
@@ -26,6 +30,25 @@ pub struct Migration {
     /// What it runs.
     pub sql: &'static str,
 }
+
+impl Migration {
+    /// The SHA-256 of its text, in hex.
+    pub fn digest(&self) -> String {
+        let digest = Sha256::digest(self.sql);
+        digest.iter().fold(String::new(), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            write!(hex, "{byte:02x}").ok();
+            hex
+        })
+    }
+}
+
+/// Reads what was applied to a ledger, as [`judge`] takes it.
+pub(crate) const LIST: &str = include_str!("../../assets/sql/schema_list.sql");
+
+/// A migration that was applied to a ledger: its version, and the digest of its text where that was
+/// noted.
+pub(crate) type Applied = (i64, Option<String>);
 
 const POSTGRES: [Migration; 1] = [Migration {
     version: 1,
@@ -73,29 +96,47 @@ pub fn print_sql(kind: DatabaseKind) -> String {
     for migration in migrations(kind) {
         text.push('\n');
         text.push_str(migration.sql);
-        let (version, name) = (migration.version, migration.name);
-        let note =
-            format!("INSERT INTO ledgertop_schema (version, name) VALUES ({version}, '{name}');");
-        text.push('\n');
+        let (version, name, digest) = (migration.version, migration.name, migration.digest());
+        let note = format!(
+            "\nINSERT INTO ledgertop_schema (version, name, digest)\n\
+             VALUES ({version}, '{name}', '{digest}');\n"
+        );
         text.push_str(&note);
-        text.push('\n');
     }
     text
 }
 
-/// Whether this program can work with a ledger whose schema is `found`.
+/// Whether this program can work with a ledger to which these migrations were applied, oldest
+/// first.
 ///
 /// # Errors
-/// [`StoreError::NotALedger`] for 0, [`StoreError::OlderSchema`], [`StoreError::NewerSchema`].
-pub(crate) fn judge(kind: DatabaseKind, ledger: &SafeText, found: i64) -> Result<(), StoreError> {
+/// [`StoreError::NotALedger`] for none, [`StoreError::NewerSchema`], [`StoreError::ChangedSchema`],
+/// [`StoreError::OlderSchema`].
+pub(crate) fn judge(
+    kind: DatabaseKind,
+    ledger: &SafeText,
+    applied: &[Applied],
+) -> Result<(), StoreError> {
     let known = known_version(kind);
     let ledger = ledger.clone();
+    let found = applied.last().map_or(0, |(version, _digest)| *version);
+    let changed = migrations(kind).iter().find(|migration| {
+        let noted = applied
+            .iter()
+            .find(|(version, _)| *version == migration.version);
+        migration.version <= found
+            && noted.and_then(|(_, digest)| digest.as_ref()) != Some(&migration.digest())
+    });
     match found {
         0 => Err(StoreError::NotALedger { ledger }),
         found if found > known => Err(StoreError::NewerSchema {
             ledger,
             found,
             known,
+        }),
+        _any if let Some(migration) = changed => Err(StoreError::ChangedSchema {
+            ledger,
+            migration: migration.name,
         }),
         found if found < known => Err(StoreError::OlderSchema {
             ledger,
@@ -114,12 +155,13 @@ pub(crate) fn judge(kind: DatabaseKind, ledger: &SafeText, found: i64) -> Result
 pub async fn init(url: &LedgerUrl) -> Result<MigrationReport, StoreError> {
     let (path, options) = (url.path(), url.postgres_options());
     let mut session = Session::begin(url.shown(), path, options).await?;
-    let before = session.version().await?;
+    let noted = session.applied().await?;
+    let before = noted.last().map_or(0, |(version, _digest)| *version);
     if before > 0 {
-        // An older ledger is what `init` is for; a newer one is left alone.
-        match judge(url.kind(), url.shown(), before) {
+        // An older ledger is what `init` is for; a newer or another one is left alone.
+        match judge(url.kind(), url.shown(), &noted) {
             Ok(()) | Err(StoreError::OlderSchema { .. }) => {}
-            Err(newer) => return Err(newer),
+            Err(unknown) => return Err(unknown),
         }
     }
     let mut applied = Vec::new();
@@ -210,11 +252,10 @@ impl<'a> Session<'a> {
             .map_err(|error| self.call().explain(&error))
     }
 
-    async fn version(&mut self) -> Result<i64, StoreError> {
-        let query = include_str!("../../assets/sql/schema_version.sql");
+    async fn applied(&mut self) -> Result<Vec<Applied>, StoreError> {
         match &mut self.connection {
-            Either::Sqlite(to) => sqlx::query_scalar(query).fetch_one(to).await,
-            Either::Postgres(to) => sqlx::query_scalar(query).fetch_one(&mut **to).await,
+            Either::Sqlite(to) => sqlx::query_as(LIST).fetch_all(to).await,
+            Either::Postgres(to) => sqlx::query_as(LIST).fetch_all(&mut **to).await,
         }
         .map_err(|error| self.call().explain(&error))
     }
@@ -225,6 +266,7 @@ impl<'a> Session<'a> {
         on_either!(&mut self.connection, to => sqlx::query(note)
             .bind(migration.version)
             .bind(migration.name)
+            .bind(migration.digest())
             .execute(to)
             .await)
         .map_err(|error| self.call().explain(&error))
@@ -260,10 +302,21 @@ mod tests {
     fn only_the_known_schema_is_worked_with() {
         let ledger = SafeText::new("sqlite:a.db");
         let known = known_version(DatabaseKind::Sqlite);
-        let judged = |found| judge(DatabaseKind::Sqlite, &ledger, found);
-        assert!(matches!(judged(0), Err(StoreError::NotALedger { .. })));
-        assert!(judged(known).is_ok());
-        let newer = judged(known + 1).expect_err("it is newer").to_string();
+        let judged = |applied: &[Applied]| judge(DatabaseKind::Sqlite, &ledger, applied);
+        let mut applied: Vec<Applied> = migrations(DatabaseKind::Sqlite)
+            .iter()
+            .map(|migration| (migration.version, Some(migration.digest())))
+            .collect();
+        assert!(matches!(judged(&[]), Err(StoreError::NotALedger { .. })));
+        assert!(judged(&applied).is_ok());
+        for other in [None, Some("0".repeat(64))] {
+            let mut changed = applied.clone();
+            changed[0].1 = other;
+            let said = judged(&changed).expect_err("it is another").to_string();
+            assert!(said.contains("'ledger' has since changed"), "{said}");
+        }
+        applied.push((known + 1, Some("0".repeat(64))));
+        let newer = judged(&applied).expect_err("it is newer").to_string();
         assert!(
             newer.contains("upgrade ledgertop, nothing was changed"),
             "{newer}"

@@ -9,7 +9,7 @@ use crate::ledger::event::EventKind;
 use crate::ledger::policy::Policy;
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
-use crate::ledger::transition::{self, Failure};
+use crate::ledger::transition::{self, Failure, UnsettledStep};
 
 use super::rules::Rulebook;
 
@@ -56,6 +56,7 @@ pub(super) struct Replay {
     pub(super) fence: u32,
     pub(super) attempt: u32,
     pub(super) redrives: u32,
+    pub(super) unsettled: u32,
     pub(super) due: Due,
     pub(super) first_attempt_at: Option<Moment>,
     pub(super) lease: Lease,
@@ -176,6 +177,9 @@ impl Replay {
         if kind == EventKind::Redrive {
             self.redrives = self.redrives.saturating_add(1);
         }
+        if unsettled(entry) == Some(UnsettledStep::Next) {
+            self.unsettled = self.unsettled.saturating_add(1);
+        }
         if kind == EventKind::Succeed {
             self.output_ref.clone_from(&entry.output_ref);
         }
@@ -218,4 +222,11 @@ pub(super) fn failure(entry: &Entry) -> Option<Failure> {
         .iter()
         .find(|row| row.event == entry.doing.event && row.from == entry.from && row.to == entry.to);
     row.map(|row| row.failure)
+}
+
+/// What the table says about attempts whose outcome is unknown, of such an event by that actor.
+fn unsettled(entry: &Entry) -> Option<UnsettledStep> {
+    let doing = &entry.doing;
+    let row = transition::find(doing.event, entry.from, entry.to, doing.actor_kind);
+    row.map(|row| row.unsettled)
 }

@@ -14,7 +14,9 @@ use crate::ledger::event::{ActorKind, EventKind};
 use crate::ledger::policy::Policy;
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
-use crate::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE, Transition};
+use crate::ledger::transition::{
+    AttemptStep, Failure, FenceStep, TABLE, Transition, UnsettledStep,
+};
 
 use super::{Report, Verifier};
 
@@ -113,6 +115,7 @@ impl Story {
             fence: 0,
             attempt: 0,
             redrives: 0,
+            unsettled: 0,
             available_at: BEGIN.plus(wait),
             first_attempt_at: None,
             worker: None,
@@ -221,6 +224,7 @@ impl Story {
         }
         new.state = step.to;
         new.fence += u32::from(step.fence == FenceStep::Next);
+        new.unsettled += u32::from(step.unsettled == UnsettledStep::Next);
         new.attempt = match step.attempt {
             AttemptStep::Keep => old.attempt,
             AttemptStep::Next => old.attempt + 1,
@@ -260,7 +264,10 @@ impl Story {
         };
         TABLE
             .iter()
-            .find(|row| row.event == event && row.from == step.from && row.to == to)
+            .find(|row| {
+                let alike = row.event == event && row.actors == step.actors;
+                alike && row.from == step.from && row.to == to
+            })
             .unwrap()
     }
 
@@ -307,9 +314,6 @@ impl Story {
             note: (name == 1).then(|| text("said so")),
             plan: None,
         };
-        if step.event == EventKind::Exhaust && old.worker.is_some() {
-            new.doing.actor = old.worker.clone().unwrap();
-        }
     }
 
     fn record(&mut self, old: &CurrentRow, step: &Transition) {

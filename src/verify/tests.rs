@@ -357,6 +357,7 @@ enum Tampering {
     RowFence,
     RowAttempt,
     RowRedrives,
+    RowUnsettled,
     RowFirst,
     RowWorker,
     RowPolicy,
@@ -368,7 +369,7 @@ enum Tampering {
     RowKey,
 }
 
-const TAMPERINGS: [Tampering; 30] = {
+const TAMPERINGS: [Tampering; 31] = {
     use Tampering as T;
     [
         T::Version,
@@ -392,6 +393,7 @@ const TAMPERINGS: [Tampering; 30] = {
         T::RowFence,
         T::RowAttempt,
         T::RowRedrives,
+        T::RowUnsettled,
         T::RowFirst,
         T::RowWorker,
         T::RowPolicy,
@@ -450,6 +452,7 @@ fn tamper(story: &mut Story, what: Tampering, place: usize) {
         T::RowFence => row.fence += 1,
         T::RowAttempt => row.attempt += 1,
         T::RowRedrives => row.redrives += 1,
+        T::RowUnsettled => row.unsettled += 1,
         T::RowFirst => row.first_attempt_at = Some(row.updated_at.plus(tick)),
         T::RowWorker => row.worker = other,
         T::RowPolicy => row.policy.version += 1,

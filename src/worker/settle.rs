@@ -35,6 +35,7 @@ const fn fate(error: &StoreError) -> Fate {
         | StoreError::NotALedger { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }
+        | StoreError::ChangedSchema { .. }
         | StoreError::Corrupt { .. }
         | StoreError::Database { .. } => Fate::Troubled,
     }

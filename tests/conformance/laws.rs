@@ -218,6 +218,7 @@ pub(crate) async fn a_legal_event_may_not_change_anything_else(ledger: &Ledger) 
         "attempt = 0".to_owned(),
         "fence = fence + 1".to_owned(),
         "redrives = 7".to_owned(),
+        "unsettled = unsettled + 1".to_owned(),
         "policy_version = 2".to_owned(),
         format!("available_at = {}", ledger.moment(-60_000)),
         format!("first_attempt_at = {}", ledger.moment(-60_000)),
@@ -270,8 +271,8 @@ pub(crate) async fn history_is_written_once_and_by_the_ledger_alone(ledger: &Led
         "UPDATE transitions SET to_state = 'ready'".to_owned(),
         "DELETE FROM transitions".to_owned(),
         "INSERT INTO transitions (event, from_state, to_state, actor_kind, fence_step, \
-         attempt_step, failure) VALUES ('claim', 'dead', 'running', 'worker', 0, 'keep', \
-         'silent')"
+         attempt_step, failure, unsettled_step) VALUES ('claim', 'dead', 'running', 'worker', \
+         0, 'keep', 'silent', 0)"
             .to_owned(),
         "UPDATE policies SET max_attempts = 100".to_owned(),
         "DELETE FROM policies".to_owned(),

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use ledgertop::ledger::job::{Disposition, LeaseRef, Operation, Outcome};
+use ledgertop::ledger::job::{Disposition, LeaseRef, Operation, Outcome, Verdict};
 use ledgertop::ledger::state::State;
 use uuid::Uuid;
 
@@ -215,6 +215,75 @@ pub(crate) async fn a_revoked_job_refuses_its_late_result(ledger: &Ledger) {
         }
     );
     assert_eq!(read(ledger, id).await.fence, 2);
+}
+
+pub(crate) async fn an_attempt_that_nobody_settled_is_counted_and_stays_counted(ledger: &Ledger) {
+    one_attempt(ledger).await;
+    let store = ledger.store().await;
+    let id = enqueue_one(ledger, "a").await;
+    let late = claim_for(store, WORKER, 1, Duration::ZERO).await;
+    sweep_until_moved(ledger, id).await;
+    assert_eq!(unsettled(ledger, id).await, "1", "its lease ran out");
+    // A late answer is refused, so it tells nothing for certain.
+    settle(ledger, &late[0], succeed()).await;
+    claim_one(ledger).await;
+    operate(ledger, id, Operation::Revoke).await;
+    assert_eq!(unsettled(ledger, id).await, "2", "it was revoked");
+    operate(ledger, id, Operation::Redrive).await;
+    let held = claim_one(ledger).await;
+    settle(ledger, &held, retry(Duration::ZERO)).await;
+    sweep_until_moved(ledger, id).await;
+    let held = claim_one(ledger).await;
+    settle(ledger, &held, Verdict::Release).await;
+    let held = claim_one(ledger).await;
+    settle(ledger, &held, succeed()).await;
+    assert_eq!(
+        unsettled(ledger, id).await,
+        "2",
+        "settled attempts do not count"
+    );
+
+    let mut once = job("once");
+    ONCE.clone_into(&mut once.policy);
+    let once = enqueue_as(ledger, once).await;
+    claim_for(store, WORKER, 1, Duration::ZERO).await;
+    sweep_until_moved(ledger, once).await;
+    assert_eq!(read(ledger, once).await.state, State::Dead);
+    assert_eq!(
+        unsettled(ledger, once).await,
+        "1",
+        "the last attempt counts"
+    );
+}
+
+pub(crate) async fn sql_by_hand_counts_an_unsettled_attempt_without_saying_so(ledger: &Ledger) {
+    one_attempt(ledger).await;
+    let mut new = job("once");
+    ONCE.clone_into(&mut new.policy);
+    let id = enqueue_as(ledger, new).await;
+    claim(ledger.store().await, WORKER, 1).await;
+    let exhaust = |more: &str| {
+        format!(
+            "UPDATE jobs SET event = 'exhaust', state = 'dead', actor_kind = 'system', \
+             actor = 'a script', error_class = 'unknown', reason = 'unclassified', \
+             version = version + 1{more} WHERE id = '{id}'"
+        )
+    };
+    let two = ledger.sql(&exhaust(", unsettled = unsettled + 2")).await;
+    let said = two.expect_err("one attempt counts once");
+    assert!(said.contains("unsettled"), "{said}");
+    let done = ledger.sql(&exhaust("")).await;
+    done.expect("the triggers fill it in");
+    assert_eq!(unsettled(ledger, id).await, "1");
+    let insert = "INSERT INTO jobs (idempotency_key, queue, kind, unsettled) \
+                  VALUES ('new', 'q', 'k', 1)";
+    let said = ledger.sql(insert).await.expect_err("a new job has none");
+    assert!(said.contains("unsettled"), "{said}");
+}
+
+async fn unsettled(ledger: &Ledger, job: Uuid) -> String {
+    let query = format!("SELECT CAST(unsettled AS text) FROM jobs WHERE id = '{job}'");
+    ledger.value(&query).await
 }
 
 pub(crate) async fn a_hint_wakes_whoever_waits(ledger: &Ledger) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use ledgertop::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE};
+use ledgertop::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE, UnsettledStep};
 use ledgertop::store::migrate::{known_version, migrations};
 use ledgertop::store::{self, DatabaseKind, StoreError};
 
@@ -59,7 +59,9 @@ async fn inits_take_turns(url: &store::LedgerUrl) {
 
 pub(crate) async fn a_newer_schema_is_refused_and_left_alone(ledger: &Ledger) {
     let newer = known_version(ledger.kind()) + 1;
-    let note = format!("INSERT INTO ledgertop_schema (version, name) VALUES ({newer}, 'later')");
+    let note = format!(
+        "INSERT INTO ledgertop_schema (version, name, digest) VALUES ({newer}, 'later', 'its own')"
+    );
     ledger.sql(&note).await.expect("a later program was here");
 
     let refused = store::init(ledger.url()).await.expect_err("init refuses");
@@ -84,6 +86,33 @@ pub(crate) async fn a_newer_schema_is_refused_and_left_alone(ledger: &Ledger) {
     );
 }
 
+pub(crate) async fn a_schema_of_another_text_is_refused_and_left_alone(ledger: &Ledger) {
+    let other = "UPDATE ledgertop_schema SET digest = 'of another text' WHERE version = 1";
+    ledger.sql(other).await.expect("another text was run");
+    is_refused_as_changed(ledger).await;
+    // The very first versions noted no digest at all.
+    let none = "ALTER TABLE ledgertop_schema DROP COLUMN digest";
+    ledger.sql(none).await.expect("the column goes");
+    is_refused_as_changed(ledger).await;
+    let columns = ledger.value("SELECT name FROM ledgertop_schema WHERE version = 1");
+    assert_eq!(columns.await, "ledger", "what was noted stands");
+}
+
+async fn is_refused_as_changed(ledger: &Ledger) {
+    for refused in [
+        store::init(ledger.url()).await.map(drop),
+        ledger.url().store().await.map(drop),
+        ledger.feed().base().await.map(drop),
+        ledger.url().audit().outline().await.map(drop),
+    ] {
+        let error = refused.expect_err("it is refused");
+        let changed = matches!(error, StoreError::ChangedSchema { .. });
+        assert!(changed && !error.is_transient(), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("nothing was changed"), "{said}");
+    }
+}
+
 pub(crate) async fn a_database_without_a_ledger_says_how_to_make_one(ledger: &Ledger) {
     ledger
         .sql("DROP TABLE ledgertop_schema")
@@ -102,7 +131,8 @@ pub(crate) async fn the_transitions_table_is_the_table(ledger: &Ledger) {
     let stored: BTreeSet<String> = ledger
         .rows(
             "SELECT event || ' ' || from_state || ' ' || to_state || ' ' || actor_kind || ' ' || \
-             CAST(fence_step AS text) || ' ' || attempt_step || ' ' || failure FROM transitions",
+             CAST(fence_step AS text) || ' ' || attempt_step || ' ' || failure || ' ' || \
+             CAST(unsettled_step AS text) FROM transitions",
         )
         .await
         .into_iter()
@@ -126,9 +156,13 @@ pub(crate) async fn the_transitions_table_is_the_table(ledger: &Ledger) {
                 Failure::Entered => "entered",
                 Failure::Carried => "carried",
             };
+            let unsettled = match row.unsettled {
+                UnsettledStep::Keep => 0,
+                UnsettledStep::Next => 1,
+            };
             let from = row.from.map_or("", |from| from.name());
             expected.insert(format!(
-                "{} {from} {} {actor} {fence} {attempt} {failure}",
+                "{} {from} {} {actor} {fence} {attempt} {failure} {unsettled}",
                 row.event, row.to
             ));
         }

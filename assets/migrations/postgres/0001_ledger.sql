@@ -5,70 +5,72 @@
 -- Cost: creates empty tables; at once.
 
 CREATE TABLE transitions (
-  event        text     NOT NULL,
-  from_state   text     NOT NULL, -- '' for the event that creates the job
-  to_state     text     NOT NULL,
-  actor_kind   text     NOT NULL,
-  fence_step   smallint NOT NULL CHECK (fence_step IN (0, 1)),
-  attempt_step text     NOT NULL CHECK (attempt_step IN ('keep', 'next', 'give_back', 'reset')),
-  failure      text     NOT NULL CHECK (failure IN ('silent', 'entered', 'carried')),
+  event          text     NOT NULL,
+  from_state     text     NOT NULL, -- '' for the event that creates the job
+  to_state       text     NOT NULL,
+  actor_kind     text     NOT NULL,
+  fence_step     smallint NOT NULL CHECK (fence_step IN (0, 1)),
+  attempt_step   text     NOT NULL CHECK (attempt_step IN ('keep', 'next', 'give_back', 'reset')),
+  failure        text     NOT NULL CHECK (failure IN ('silent', 'entered', 'carried')),
+  -- 1 where it ends an attempt of which its worker never said how it went
+  unsettled_step smallint NOT NULL CHECK (unsettled_step IN (0, 1)),
   PRIMARY KEY (event, from_state, to_state, actor_kind)
 );
 COMMENT ON TABLE transitions IS
   'The one table of legal moves. What is not here is refused by triggers on jobs.';
 
 INSERT INTO transitions
-  (event, from_state, to_state, actor_kind, fence_step, attempt_step, failure)
+  (event, from_state, to_state, actor_kind, fence_step, attempt_step, failure, unsettled_step)
 VALUES
-  ('enqueue', '', 'ready', 'producer', 0, 'keep', 'silent'),
-  ('enqueue', '', 'pending', 'producer', 0, 'keep', 'silent'),
-  ('children_done', 'pending', 'ready', 'system', 0, 'keep', 'silent'),
-  ('claim', 'ready', 'running', 'worker', 1, 'next', 'silent'),
-  ('renew', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('succeed', 'running', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('retry', 'running', 'retry_wait', 'worker', 0, 'keep', 'entered'),
-  ('exhaust', 'running', 'dead', 'worker', 0, 'keep', 'entered'),
-  ('exhaust', 'running', 'dead', 'system', 0, 'keep', 'entered'),
-  ('reject', 'running', 'quarantined', 'worker', 0, 'keep', 'entered'),
-  ('release', 'running', 'ready', 'worker', 0, 'give_back', 'silent'),
-  ('lease_expire', 'running', 'ready', 'system', 0, 'keep', 'entered'),
-  ('lease_expire', 'running', 'dead', 'system', 0, 'keep', 'entered'),
-  ('due', 'retry_wait', 'ready', 'system', 0, 'keep', 'carried'),
-  ('due', 'pending', 'ready', 'system', 0, 'keep', 'silent'),
-  ('promote', 'retry_wait', 'ready', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'pending', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'ready', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'retry_wait', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'dead', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('revoke', 'running', 'quarantined', 'operator', 1, 'keep', 'carried'),
-  ('redrive', 'dead', 'ready', 'operator', 0, 'reset', 'carried'),
-  ('redrive', 'quarantined', 'ready', 'operator', 0, 'reset', 'carried'),
-  ('discard', 'dead', 'discarded', 'operator', 0, 'keep', 'carried'),
-  ('discard', 'quarantined', 'discarded', 'operator', 0, 'keep', 'carried'),
-  ('duplicate', 'pending', 'pending', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'pending', 'pending', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'ready', 'ready', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'ready', 'ready', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'running', 'running', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'retry_wait', 'retry_wait', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'succeeded', 'succeeded', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'dead', 'dead', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'dead', 'dead', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'quarantined', 'quarantined', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'discarded', 'discarded', 'producer', 0, 'keep', 'silent'),
-  ('stale_refused', 'pending', 'pending', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'ready', 'ready', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'dead', 'dead', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent');
+  ('enqueue', '', 'ready', 'producer', 0, 'keep', 'silent', 0),
+  ('enqueue', '', 'pending', 'producer', 0, 'keep', 'silent', 0),
+  ('children_done', 'pending', 'ready', 'system', 0, 'keep', 'silent', 0),
+  ('claim', 'ready', 'running', 'worker', 1, 'next', 'silent', 0),
+  ('renew', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('succeed', 'running', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('retry', 'running', 'retry_wait', 'worker', 0, 'keep', 'entered', 0),
+  ('exhaust', 'running', 'dead', 'worker', 0, 'keep', 'entered', 0),
+  ('exhaust', 'running', 'dead', 'system', 0, 'keep', 'entered', 1),
+  ('reject', 'running', 'quarantined', 'worker', 0, 'keep', 'entered', 0),
+  ('release', 'running', 'ready', 'worker', 0, 'give_back', 'silent', 0),
+  ('lease_expire', 'running', 'ready', 'system', 0, 'keep', 'entered', 1),
+  ('lease_expire', 'running', 'dead', 'system', 0, 'keep', 'entered', 1),
+  ('due', 'retry_wait', 'ready', 'system', 0, 'keep', 'carried', 0),
+  ('due', 'pending', 'ready', 'system', 0, 'keep', 'silent', 0),
+  ('promote', 'retry_wait', 'ready', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'pending', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'ready', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'retry_wait', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'dead', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('revoke', 'running', 'quarantined', 'operator', 1, 'keep', 'carried', 1),
+  ('redrive', 'dead', 'ready', 'operator', 0, 'reset', 'carried', 0),
+  ('redrive', 'quarantined', 'ready', 'operator', 0, 'reset', 'carried', 0),
+  ('discard', 'dead', 'discarded', 'operator', 0, 'keep', 'carried', 0),
+  ('discard', 'quarantined', 'discarded', 'operator', 0, 'keep', 'carried', 0),
+  ('duplicate', 'pending', 'pending', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'pending', 'pending', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'ready', 'ready', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'ready', 'ready', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'running', 'running', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'retry_wait', 'retry_wait', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'succeeded', 'succeeded', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'dead', 'dead', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'dead', 'dead', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'quarantined', 'quarantined', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'discarded', 'discarded', 'producer', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'pending', 'pending', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'ready', 'ready', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'dead', 'dead', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent', 0);
 
 CREATE TABLE policies (
   name               text        NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 200),
@@ -124,6 +126,8 @@ CREATE TABLE jobs (
   fence            integer     NOT NULL DEFAULT 0,
   attempt          integer     NOT NULL DEFAULT 0,
   redrives         integer     NOT NULL DEFAULT 0,
+  -- attempts that began and were never settled by their worker: their effects may have happened
+  unsettled        integer     NOT NULL DEFAULT 0,
   available_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
   first_attempt_at timestamptz,
   worker           text,
@@ -274,6 +278,12 @@ BEGIN
     NEW.first_attempt_at := NULL;
     NEW.redrives := OLD.redrives + 1;
   END IF;
+  IF OLD.state = 'running' AND NEW.state <> 'running' AND NEW.unsettled = OLD.unsettled THEN
+    NEW.unsettled := OLD.unsettled + coalesce((
+      SELECT t.unsettled_step FROM transitions t WHERE t.event = NEW.event
+        AND t.from_state = OLD.state AND t.to_state = NEW.state
+        AND t.actor_kind = NEW.actor_kind), 0);
+  END IF;
   IF NEW.event IN ('promote', 'redrive') AND NEW.available_at > NEW.updated_at THEN
     NEW.available_at := NEW.updated_at;
   END IF;
@@ -345,6 +355,9 @@ BEGIN
                   n.version);
   ELSIF n.fence <> o.fence + t.fence_step THEN
     why := format('fence must be %s after %s, not %s', o.fence + t.fence_step, n.event, n.fence);
+  ELSIF n.unsettled <> o.unsettled + t.unsettled_step THEN
+    why := format('unsettled must be %s after %s, not %s', o.unsettled + t.unsettled_step, n.event,
+                  n.unsettled);
   ELSIF p.name IS NULL THEN
     why := format('there is no policy "%s" version %s', n.policy, n.policy_version);
   ELSIF t.failure = 'entered' AND (n.error_class IS NULL OR n.reason IS NULL) THEN
@@ -411,6 +424,7 @@ BEGIN
       WHEN 'next' THEN o.attempt + 1 WHEN 'give_back' THEN o.attempt - 1 WHEN 'reset' THEN 0
       ELSE o.attempt END
     AND n.redrives = o.redrives + (n.event = 'redrive')::integer
+    AND n.unsettled = o.unsettled + t.unsettled_step
     AND (n.policy_version = o.policy_version AND n.policy = o.policy OR n.event = 'redrive')
     -- the database's clock, and never backwards
     AND n.updated_at >= o.updated_at
@@ -499,8 +513,8 @@ BEGIN
     why := format('in state %s it would be due at %s%s; leave state out and the ledger sets it',
       n.state, n.available_at, CASE WHEN n.awaits_children THEN ' and await children' ELSE '' END);
   ELSE
-    why := 'a new job has version 1, fence, attempt and redrives 0, state_since, updated_at and '
-      'created_at alike and by the database''s clock, names of 1 to 200 bytes, a key of 1 to 512, '
+    why := 'a new job has version 1, fence, attempt, redrives and unsettled 0, state_since, updated_at '
+      'and created_at alike and by the database''s clock, names of 1 to 200 bytes, a key of 1 to 512, '
       'and no failure, lease or output';
   END IF;
   RAISE EXCEPTION USING ERRCODE = code, MESSAGE = format('job %s (key "%s"): %s', n.id,
@@ -523,7 +537,7 @@ BEGIN
   JOIN transitions t ON t.event = n.event AND t.from_state = '' AND t.to_state = n.state
     AND t.actor_kind = n.actor_kind
   JOIN policies p ON p.name = n.policy AND p.version = n.policy_version
-  WHERE n.version = 1 AND n.fence = 0 AND n.attempt = 0 AND n.redrives = 0
+  WHERE n.version = 1 AND n.fence = 0 AND n.attempt = 0 AND n.redrives = 0 AND n.unsettled = 0
     AND n.state_since = n.created_at AND n.updated_at = n.created_at
     AND n.created_at <= clock_timestamp()
     AND n.created_at >= least(transaction_timestamp(), clock_timestamp())

@@ -8,68 +8,70 @@
 -- Cost: creates empty tables; at once.
 
 CREATE TABLE transitions (
-  event        TEXT    NOT NULL,
-  from_state   TEXT    NOT NULL, -- '' for the event that creates the job
-  to_state     TEXT    NOT NULL,
-  actor_kind   TEXT    NOT NULL,
-  fence_step   INTEGER NOT NULL CHECK (fence_step IN (0, 1)),
-  attempt_step TEXT    NOT NULL CHECK (attempt_step IN ('keep', 'next', 'give_back', 'reset')),
-  failure      TEXT    NOT NULL CHECK (failure IN ('silent', 'entered', 'carried')),
+  event          TEXT    NOT NULL,
+  from_state     TEXT    NOT NULL, -- '' for the event that creates the job
+  to_state       TEXT    NOT NULL,
+  actor_kind     TEXT    NOT NULL,
+  fence_step     INTEGER NOT NULL CHECK (fence_step IN (0, 1)),
+  attempt_step   TEXT    NOT NULL CHECK (attempt_step IN ('keep', 'next', 'give_back', 'reset')),
+  failure        TEXT    NOT NULL CHECK (failure IN ('silent', 'entered', 'carried')),
+  -- 1 where it ends an attempt of which its worker never said how it went
+  unsettled_step INTEGER NOT NULL CHECK (unsettled_step IN (0, 1)),
   PRIMARY KEY (event, from_state, to_state, actor_kind)
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO transitions
-  (event, from_state, to_state, actor_kind, fence_step, attempt_step, failure)
+  (event, from_state, to_state, actor_kind, fence_step, attempt_step, failure, unsettled_step)
 VALUES
-  ('enqueue', '', 'ready', 'producer', 0, 'keep', 'silent'),
-  ('enqueue', '', 'pending', 'producer', 0, 'keep', 'silent'),
-  ('children_done', 'pending', 'ready', 'system', 0, 'keep', 'silent'),
-  ('claim', 'ready', 'running', 'worker', 1, 'next', 'silent'),
-  ('renew', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('succeed', 'running', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('retry', 'running', 'retry_wait', 'worker', 0, 'keep', 'entered'),
-  ('exhaust', 'running', 'dead', 'worker', 0, 'keep', 'entered'),
-  ('exhaust', 'running', 'dead', 'system', 0, 'keep', 'entered'),
-  ('reject', 'running', 'quarantined', 'worker', 0, 'keep', 'entered'),
-  ('release', 'running', 'ready', 'worker', 0, 'give_back', 'silent'),
-  ('lease_expire', 'running', 'ready', 'system', 0, 'keep', 'entered'),
-  ('lease_expire', 'running', 'dead', 'system', 0, 'keep', 'entered'),
-  ('due', 'retry_wait', 'ready', 'system', 0, 'keep', 'carried'),
-  ('due', 'pending', 'ready', 'system', 0, 'keep', 'silent'),
-  ('promote', 'retry_wait', 'ready', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'pending', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'ready', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'retry_wait', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('quarantine', 'dead', 'quarantined', 'operator', 0, 'keep', 'carried'),
-  ('revoke', 'running', 'quarantined', 'operator', 1, 'keep', 'carried'),
-  ('redrive', 'dead', 'ready', 'operator', 0, 'reset', 'carried'),
-  ('redrive', 'quarantined', 'ready', 'operator', 0, 'reset', 'carried'),
-  ('discard', 'dead', 'discarded', 'operator', 0, 'keep', 'carried'),
-  ('discard', 'quarantined', 'discarded', 'operator', 0, 'keep', 'carried'),
-  ('duplicate', 'pending', 'pending', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'pending', 'pending', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'ready', 'ready', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'ready', 'ready', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'running', 'running', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'retry_wait', 'retry_wait', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'succeeded', 'succeeded', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'dead', 'dead', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'dead', 'dead', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'quarantined', 'quarantined', 'producer', 0, 'keep', 'silent'),
-  ('duplicate', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent'),
-  ('duplicate', 'discarded', 'discarded', 'producer', 0, 'keep', 'silent'),
-  ('stale_refused', 'pending', 'pending', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'ready', 'ready', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'running', 'running', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'dead', 'dead', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent'),
-  ('stale_refused', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent');
+  ('enqueue', '', 'ready', 'producer', 0, 'keep', 'silent', 0),
+  ('enqueue', '', 'pending', 'producer', 0, 'keep', 'silent', 0),
+  ('children_done', 'pending', 'ready', 'system', 0, 'keep', 'silent', 0),
+  ('claim', 'ready', 'running', 'worker', 1, 'next', 'silent', 0),
+  ('renew', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('succeed', 'running', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('retry', 'running', 'retry_wait', 'worker', 0, 'keep', 'entered', 0),
+  ('exhaust', 'running', 'dead', 'worker', 0, 'keep', 'entered', 0),
+  ('exhaust', 'running', 'dead', 'system', 0, 'keep', 'entered', 1),
+  ('reject', 'running', 'quarantined', 'worker', 0, 'keep', 'entered', 0),
+  ('release', 'running', 'ready', 'worker', 0, 'give_back', 'silent', 0),
+  ('lease_expire', 'running', 'ready', 'system', 0, 'keep', 'entered', 1),
+  ('lease_expire', 'running', 'dead', 'system', 0, 'keep', 'entered', 1),
+  ('due', 'retry_wait', 'ready', 'system', 0, 'keep', 'carried', 0),
+  ('due', 'pending', 'ready', 'system', 0, 'keep', 'silent', 0),
+  ('promote', 'retry_wait', 'ready', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'pending', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'ready', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'retry_wait', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('quarantine', 'dead', 'quarantined', 'operator', 0, 'keep', 'carried', 0),
+  ('revoke', 'running', 'quarantined', 'operator', 1, 'keep', 'carried', 1),
+  ('redrive', 'dead', 'ready', 'operator', 0, 'reset', 'carried', 0),
+  ('redrive', 'quarantined', 'ready', 'operator', 0, 'reset', 'carried', 0),
+  ('discard', 'dead', 'discarded', 'operator', 0, 'keep', 'carried', 0),
+  ('discard', 'quarantined', 'discarded', 'operator', 0, 'keep', 'carried', 0),
+  ('duplicate', 'pending', 'pending', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'pending', 'pending', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'ready', 'ready', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'ready', 'ready', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'running', 'running', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'retry_wait', 'retry_wait', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'succeeded', 'succeeded', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'dead', 'dead', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'dead', 'dead', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'quarantined', 'quarantined', 'producer', 0, 'keep', 'silent', 0),
+  ('duplicate', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent', 0),
+  ('duplicate', 'discarded', 'discarded', 'producer', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'pending', 'pending', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'ready', 'ready', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'running', 'running', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'retry_wait', 'retry_wait', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'succeeded', 'succeeded', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'dead', 'dead', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'quarantined', 'quarantined', 'worker', 0, 'keep', 'silent', 0),
+  ('stale_refused', 'discarded', 'discarded', 'worker', 0, 'keep', 'silent', 0);
 
 CREATE TABLE policies (
   name               TEXT    NOT NULL CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 200),
@@ -117,6 +119,8 @@ CREATE TABLE jobs (
   fence            INTEGER NOT NULL DEFAULT 0,
   attempt          INTEGER NOT NULL DEFAULT 0,
   redrives         INTEGER NOT NULL DEFAULT 0,
+  -- attempts that began and were never settled by their worker: their effects may have happened
+  unsettled        INTEGER NOT NULL DEFAULT 0,
   available_at     INTEGER NOT NULL DEFAULT (CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)),
   first_attempt_at INTEGER,
   worker           TEXT,
@@ -259,7 +263,7 @@ BEGIN
     AND t.actor_kind = n.actor_kind
   JOIN policies p ON p.name = n.policy AND p.version = n.policy_version
   WHERE n.id = NEW.id
-    AND n.version = 1 AND n.fence = 0 AND n.attempt = 0 AND n.redrives = 0
+    AND n.version = 1 AND n.fence = 0 AND n.attempt = 0 AND n.redrives = 0 AND n.unsettled = 0
     AND n.state_since = n.created_at AND n.updated_at = n.created_at
     AND n.created_at = CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)
     AND (n.state = 'ready') = (n.awaits_children = 0 AND n.available_at <= n.created_at)
@@ -307,8 +311,8 @@ BEGIN
       THEN 'in state ' || n.state || ' it would be due at ' || n.available_at
         || CASE WHEN n.awaits_children THEN ' and await children' ELSE '' END
         || '; leave state out and the ledger sets it'
-    ELSE 'a new job has version 1, fence, attempt and redrives 0, state_since, updated_at and '
-      || 'created_at alike and by SQLite''s clock, names of 1 to 200 bytes, a key of 1 to 512, '
+    ELSE 'a new job has version 1, fence, attempt, redrives and unsettled 0, state_since, updated_at '
+      || 'and created_at alike and by SQLite''s clock, names of 1 to 200 bytes, a key of 1 to 512, '
       || 'and no failure, lease or output' END || '; nothing was changed')
   FROM jobs n
   WHERE n.id = NEW.id
@@ -338,6 +342,11 @@ BEGIN
       WHEN NEW.event = 'claim' THEN coalesce(OLD.first_attempt_at, max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), OLD.updated_at))
       WHEN NEW.event = 'redrive' THEN NULL ELSE NEW.first_attempt_at END,
     redrives = CASE WHEN NEW.event = 'redrive' THEN OLD.redrives + 1 ELSE NEW.redrives END,
+    unsettled = CASE WHEN OLD.state = 'running' AND NEW.unsettled = OLD.unsettled
+      THEN OLD.unsettled + coalesce((
+        SELECT t.unsettled_step FROM transitions t WHERE t.event = NEW.event
+          AND t.from_state = OLD.state AND t.to_state = NEW.state
+          AND t.actor_kind = NEW.actor_kind), 0) ELSE NEW.unsettled END,
     available_at = CASE WHEN NEW.event IN ('promote', 'redrive')
       THEN min(NEW.available_at, max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), OLD.updated_at)) ELSE NEW.available_at END,
     actor = CASE WHEN NEW.actor = OLD.actor
@@ -376,6 +385,7 @@ BEGIN
       WHEN 'next' THEN OLD.attempt + 1 WHEN 'give_back' THEN OLD.attempt - 1 WHEN 'reset' THEN 0
       ELSE OLD.attempt END
     AND n.redrives = OLD.redrives + (n.event = 'redrive')
+    AND n.unsettled = OLD.unsettled + t.unsettled_step
     AND (n.policy_version = OLD.policy_version AND n.policy = OLD.policy OR n.event = 'redrive')
     -- the database's clock, and never backwards
     AND n.updated_at = max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), OLD.updated_at)
@@ -432,6 +442,9 @@ BEGIN
     WHEN n.fence <> OLD.fence + t.fence_step
       THEN 'fence must be ' || (OLD.fence + t.fence_step) || ' after ' || n.event || ', not '
         || n.fence
+    WHEN n.unsettled <> OLD.unsettled + t.unsettled_step
+      THEN 'unsettled must be ' || (OLD.unsettled + t.unsettled_step) || ' after ' || n.event
+        || ', not ' || n.unsettled
     WHEN p.name IS NULL
       THEN 'there is no policy "' || n.policy || '" version ' || n.policy_version
     WHEN t.failure = 'entered' AND (n.error_class IS NULL OR n.reason IS NULL)

@@ -9,6 +9,7 @@ UPDATE jobs j SET
   version = j.version + 1,
   fence = CASE $3 WHEN 'revoke' THEN j.fence + 1 ELSE j.fence END,
   attempt = CASE $3 WHEN 'redrive' THEN 0 ELSE j.attempt END,
+  unsettled = CASE $3 WHEN 'revoke' THEN j.unsettled + 1 ELSE j.unsettled END,
   redrives = CASE $3 WHEN 'redrive' THEN j.redrives + 1 ELSE j.redrives END,
   first_attempt_at = CASE $3 WHEN 'redrive' THEN NULL ELSE j.first_attempt_at END,
   available_at = CASE WHEN $3 IN ('redrive', 'promote')

@@ -41,6 +41,7 @@ expired AS (
     error_class = 'transient',
     reason = 'lease_expired',
     error = 'the lease ran out before the attempt was settled',
+    unsettled = j.unsettled + 1,
     worker = NULL, lease_expires_at = NULL,
     actor_kind = 'system', actor = $1, note = NULL, plan = NULL
   FROM stamp CROSS JOIN policies p

@@ -5,7 +5,7 @@ UPDATE jobs SET
   event = 'lease_expire', actor_kind = 'system', actor = ?1, note = NULL, plan = NULL,
   state = CASE WHEN s.is_spent THEN 'dead' ELSE 'ready' END,
   version = version + 1, updated_at = s.now, state_since = s.now,
-  worker = NULL, lease_expires_at = NULL,
+  unsettled = unsettled + 1, worker = NULL, lease_expires_at = NULL,
   error_class = 'transient', reason = 'lease_expired',
   error = 'the lease ran out before the attempt was settled'
 FROM (

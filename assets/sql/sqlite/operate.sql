@@ -9,6 +9,7 @@ UPDATE jobs SET
   state_since = max(CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER), updated_at),
   worker = NULL, lease_expires_at = NULL,
   fence = fence + (?3 = 'revoke'),
+  unsettled = unsettled + (?3 = 'revoke'),
   attempt = CASE ?3 WHEN 'redrive' THEN 0 ELSE attempt END,
   redrives = redrives + (?3 = 'redrive'),
   first_attempt_at = CASE ?3 WHEN 'redrive' THEN NULL ELSE first_attempt_at END,

@@ -241,6 +241,7 @@ fn after_failure(error: &StoreError, done: &Done, line: u64) -> String {
         | StoreError::NotALedger { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }
+        | StoreError::ChangedSchema { .. }
         | StoreError::Refused { .. }
         | StoreError::Corrupt { .. }
         | StoreError::Database { .. } => go_on(done, line),

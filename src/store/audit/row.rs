@@ -88,6 +88,7 @@ pub(in crate::store) struct RawRow<'r> {
     #[serde(deserialize_with = "millis")]
     pub(in crate::store) updated_at: Moment,
     pub(in crate::store) redrives: i64,
+    pub(in crate::store) unsettled: i64,
     #[serde(deserialize_with = "millis")]
     pub(in crate::store) available_at: Moment,
     /// 0: not awaited; 1: all have succeeded; 2: one has not.
@@ -150,6 +151,7 @@ impl RawRow<'_> {
             fence: counter("fence", common.fence)?,
             attempt: counter("attempt", common.attempt)?,
             redrives: counter("redrives", self.redrives)?,
+            unsettled: counter("unsettled", self.unsettled)?,
             available_at: self.available_at,
             first_attempt_at: common.first_attempt_at,
             worker: safe(common.worker.as_ref()),

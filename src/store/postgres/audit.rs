@@ -185,6 +185,7 @@ fn row(row: &PgRow) -> Read<(Uuid, Result<CurrentRow, Unreadable>)> {
         state_since: moment(row, "state_since")?,
         updated_at: moment(row, "updated_at")?,
         redrives: int(row, "redrives")?,
+        unsettled: int(row, "unsettled")?,
         available_at: moment(row, "available_at")?,
         children: int(row, "children")?,
     };

@@ -87,12 +87,10 @@ pub(super) async fn check_schema(
     ))
     .fetch_one(&mut *connection)
     .await?;
-    let version = if exists {
-        sqlx::query_scalar(include_str!("../../../assets/sql/schema_version.sql"))
-            .fetch_one(connection)
-            .await?
+    let applied = if exists {
+        sqlx::query_as(migrate::LIST).fetch_all(connection).await?
     } else {
-        0
+        Vec::new()
     };
-    Ok(migrate::judge(DatabaseKind::Postgres, ledger, version)?)
+    Ok(migrate::judge(DatabaseKind::Postgres, ledger, &applied)?)
 }

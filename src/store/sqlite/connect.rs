@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::access::{Database, explain, is_busy};
 use crate::ledger::text::SafeText;
 use crate::store::fault::{Call, Effect};
-use crate::store::migrate::judge;
+use crate::store::migrate::{LIST, judge};
 use crate::store::{DatabaseKind, StoreError};
 
 /// How long a connection waits inside one statement for another process; writers ask again and
@@ -159,18 +159,15 @@ pub(crate) async fn check_schema(
     call: &Call<'_>,
 ) -> Result<(), StoreError> {
     let exists = include_str!("../../../assets/sql/sqlite/schema_exists.sql");
-    let newest = include_str!("../../../assets/sql/schema_version.sql");
     let read = async {
         if !sqlx::query_scalar::<Database, bool>(exists)
             .fetch_one(&mut *connection)
             .await?
         {
-            return Ok(0);
+            return Ok(Vec::new());
         }
-        sqlx::query_scalar::<Database, i64>(newest)
-            .fetch_one(connection)
-            .await
+        sqlx::query_as(LIST).fetch_all(connection).await
     };
-    let found = read.await.map_err(|error| explain(call, &error))?;
-    judge(DatabaseKind::Sqlite, call.ledger, found)
+    let applied = read.await.map_err(|error| explain(call, &error))?;
+    judge(DatabaseKind::Sqlite, call.ledger, &applied)
 }

@@ -151,6 +151,7 @@ fn says(differs: &mut Differences, replay: &Replay, row: &CurrentRow) {
 /// What only a history without a gap can tell.
 fn remembers(differs: &mut Differences, replay: &Replay, row: &CurrentRow) {
     differs.compare("redrives", &replay.redrives, &row.redrives);
+    differs.compare("unsettled", &replay.unsettled, &row.unsettled);
     differs.compare_if(
         "output_ref",
         replay.output_ref.as_ref(),
