@@ -1,9 +1,12 @@
 //! What a person asks for: the filter language of the console and the command line, as meaning.
 //!
-//! A [`Query`] is a conjunction: every field named must hold. The same field named twice, without
-//! `!`, means either of the two (`queue:mail queue:sms`); with `!`, neither. Text is read by one
-//! parser for both places, and [`Query`] shows itself again in the same language. It knows no
-//! database: `store` turns it into bound values. Next: `store::look`.
+//! A [`Query`] is a conjunction: every field named must hold. The same field named twice with a
+//! value, without `!`, means either of the two (`queue:mail queue:sms`, `attempts:3 attempts:4`);
+//! with `!`, neither. What compares or limits (`age>10m age<1h`, `since:`, `until:`, words of the
+//! error) holds all at once. A test of something that a job does not have is false, and its
+//! negation true. Text is read by one parser for both places, and [`Query`] shows itself again in
+//! the same language. It knows no database: `store` turns it into bound values. Next:
+//! `store::look`.
 
 use std::time::Duration;
 
@@ -12,6 +15,7 @@ use uuid::Uuid;
 use super::error_class::ErrorClass;
 use super::state::State;
 use super::time::Timestamp;
+use super::view::JobOrder;
 
 /// What must be true of a job. An empty query is true of every job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -80,7 +84,7 @@ pub enum Test {
     Parent(Pattern),
     /// `plan:` the plan that touched the job last.
     Plan(Uuid),
-    /// `age` the time since the present state was entered.
+    /// `age` the time since the present state was entered; `=` to the second.
     Age(Comparison, Duration),
     /// `attempts` counted in this drive.
     Attempts(Comparison, u32),
@@ -92,6 +96,45 @@ pub enum Test {
     Since(Timestamp),
     /// `until:` the present state was entered before this moment.
     Until(Timestamp),
-    /// Words in the last failure's message, upper and lower case alike.
+    /// Words in the last failure's message, upper and lower case of ASCII alike.
     Error(String),
+}
+
+impl Query {
+    /// The states that a job may be in for this to hold; all of them where it does not say.
+    pub fn states(&self) -> Vec<State> {
+        let named = |negated| {
+            self.terms.iter().filter_map(move |term| {
+                if let Test::State(state) = term.test {
+                    (term.negated == negated).then_some(state)
+                } else {
+                    None
+                }
+            })
+        };
+        let wanted: Vec<State> = named(false).collect();
+        let unwanted: Vec<State> = named(true).collect();
+        // Only a running job has a worker.
+        let held = self
+            .terms
+            .iter()
+            .any(|term| !term.negated && matches!(term.test, Test::Worker(_)));
+        State::ALL
+            .into_iter()
+            .filter(|state| wanted.is_empty() || wanted.contains(state))
+            .filter(|state| !unwanted.contains(state))
+            .filter(|state| !held || *state == State::Running)
+            .collect()
+    }
+
+    /// The order in which its jobs are listed where nobody asks for another: the longest in their
+    /// state first among jobs that wait for something, and the last created first where jobs that
+    /// are done are among them, of which there are ever more.
+    pub fn natural_order(&self) -> JobOrder {
+        if self.states().iter().any(|state| state.is_terminal()) {
+            JobOrder::CreatedLast
+        } else {
+            JobOrder::OldestFirst
+        }
+    }
 }

@@ -33,7 +33,7 @@ pub enum JobOrder {
     OldestFirst,
     /// The last to enter their present state first.
     NewestFirst,
-    /// By creation, the last one first.
+    /// By creation, the last one first: by the moment within the id, to the millisecond.
     CreatedLast,
 }
 
@@ -44,6 +44,28 @@ pub struct JobCursor {
     pub since_us: i64,
     /// The job.
     pub id: Uuid,
+}
+
+/// Where a page of operator acts ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditCursor {
+    /// The act's moment, in microseconds since 1970-01-01 UTC.
+    pub at_us: i64,
+    /// The job, or the plan.
+    pub id: Uuid,
+    /// The job's version, or the number of the plan's step.
+    pub version: i64,
+}
+
+/// A row that holds a value which cannot be understood: it is named, and the list goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableJob {
+    /// The job, as it is stored.
+    pub job: SafeText,
+    /// The column.
+    pub column: &'static str,
+    /// What it holds, bounded.
+    pub value: SafeText,
 }
 
 /// A job in a list: [`JobRow`] and what lists show besides.
@@ -78,6 +100,8 @@ pub struct JobPage {
     pub as_of: Timestamp,
     /// The jobs, in order.
     pub jobs: Vec<ListedJob>,
+    /// Jobs of this page that cannot be understood.
+    pub unreadable: Vec<UnreadableJob>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<JobCursor>,
 }
@@ -169,6 +193,10 @@ pub struct DeadLetters {
     pub as_of: Timestamp,
     /// Groups, the largest first; bounded.
     pub groups: Vec<DeadLetterGroup>,
+    /// How many dead letters are in groups beyond the bound.
+    pub beyond: u64,
+    /// Dead letters that cannot be understood; bounded.
+    pub unreadable: Vec<UnreadableJob>,
     /// How many dead letters were grouped, and whether that is all of them.
     pub counted: Count,
 }
@@ -191,6 +219,8 @@ pub struct LeasePage {
     pub as_of: Timestamp,
     /// The leases.
     pub leases: Vec<Lease>,
+    /// Running jobs of this page that cannot be understood.
+    pub unreadable: Vec<UnreadableJob>,
     /// Where the next page begins: `since_us` is the end of the lease.
     pub next: Option<JobCursor>,
 }
@@ -249,6 +279,8 @@ pub struct AuditPage {
     /// The acts. Those of one plan on its jobs are many: they are here as well, and screens fold
     /// them under the plan.
     pub acts: Vec<OperatorAct>,
-    /// The next page begins before this moment and id.
-    pub next: Option<JobCursor>,
+    /// Acts of this page that cannot be understood.
+    pub unreadable: Vec<UnreadableJob>,
+    /// The next page begins before this act.
+    pub next: Option<AuditCursor>,
 }

@@ -9,11 +9,18 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::ledger::query::Query;
 use crate::ledger::view::{
-    AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory, LeasePage,
+    AuditCursor, AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory,
+    LeasePage,
 };
 
 /// The most rows of one page.
 pub const PAGE_MAX: u32 = 500;
+/// The most events of one job that are read: half of them its first, half its last.
+pub const EVENTS_MAX: u32 = 1_000;
+/// The most children of one job that are named.
+pub const CHILDREN_MAX: u32 = 200;
+/// The most dead letters that are read to be grouped, the newest of each state first.
+pub const DEAD_LETTERS_MAX: u32 = 250_000;
 
 /// How much a query will cost, told before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +90,7 @@ pub trait Look: Send {
     /// As [`Look::jobs`].
     async fn audit(
         &mut self,
-        before: Option<&JobCursor>,
+        before: Option<&AuditCursor>,
         limit: u32,
     ) -> Result<AuditPage, StoreError>;
 }
