@@ -6,6 +6,7 @@ pub mod config;
 pub mod console;
 pub mod demo;
 pub mod ledger;
+pub mod operate;
 pub mod store;
 pub mod verify;
 pub mod worker;

@@ -6,11 +6,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::error_class::ErrorClass;
-use super::event::ActorKind;
+use super::event::{ActorKind, EventKind};
 use super::policy::Policy;
 use super::state::State;
 use super::text::SafeText;
 use super::time::Timestamp;
+use super::transition;
 
 /// The longest idempotency key, in bytes.
 pub const KEY_MAX_BYTES: usize = 512;
@@ -351,6 +352,53 @@ pub enum Operation {
     Promote,
     /// Close a dead letter for good.
     Discard,
+}
+
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Self; 5] = [
+        Self::Quarantine,
+        Self::Revoke,
+        Self::Redrive,
+        Self::Promote,
+        Self::Discard,
+    ];
+
+    /// The name in the database, on screens and in JSON: that of its event.
+    pub const fn name(self) -> &'static str {
+        self.event().name()
+    }
+
+    /// The operation of that name, if there is one.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|each| each.name() == name)
+    }
+
+    /// The event that it causes.
+    pub const fn event(self) -> EventKind {
+        match self {
+            Self::Quarantine => EventKind::Quarantine,
+            Self::Revoke => EventKind::Revoke,
+            Self::Redrive => EventKind::Redrive,
+            Self::Promote => EventKind::Promote,
+            Self::Discard => EventKind::Discard,
+        }
+    }
+
+    /// The state that it leads to.
+    pub const fn leads_to(self) -> State {
+        match self {
+            Self::Quarantine | Self::Revoke => State::Quarantined,
+            Self::Redrive | Self::Promote => State::Ready,
+            Self::Discard => State::Discarded,
+        }
+    }
+
+    /// Whether the table of transitions lets an operator do it to a job in this state.
+    pub fn may_leave(self, from: State) -> bool {
+        let (event, to) = (self.event(), self.leads_to());
+        transition::find(event, Some(from), to, ActorKind::Operator).is_some()
+    }
 }
 
 /// A queue and a tenant in it that have ready jobs; workers share their capacity over lanes.

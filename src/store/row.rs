@@ -94,13 +94,7 @@ pub(crate) struct Move {
 impl Move {
     /// Read from the table, for `actor`.
     pub(crate) fn of(operation: Operation, actor: ActorKind) -> Self {
-        let (event, to) = match operation {
-            Operation::Quarantine => (EventKind::Quarantine, State::Quarantined),
-            Operation::Revoke => (EventKind::Revoke, State::Quarantined),
-            Operation::Redrive => (EventKind::Redrive, State::Ready),
-            Operation::Promote => (EventKind::Promote, State::Ready),
-            Operation::Discard => (EventKind::Discard, State::Discarded),
-        };
+        let (event, to) = (operation.event(), operation.leads_to());
         let from = State::ALL
             .into_iter()
             .filter(|from| transition::find(event, Some(*from), to, actor).is_some())
