@@ -36,7 +36,7 @@ pub mod scenario;
 
 use arrivals::{Run, Stream};
 use crew::Employment;
-use scenario::{Scenario, ScenarioError};
+use scenario::{Lesson, Scenario, ScenarioError};
 
 /// How long the end of a demo waits for its workers to give back what they hold.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -130,6 +130,11 @@ impl Demo {
     /// What began or ended in the script after `from` and up to `to`, as people would say it.
     pub fn news(&self, from: Duration, to: Duration) -> Vec<&str> {
         self.run.scenario.news(from, to)
+    }
+
+    /// The dead letters that its script leaves behind on purpose.
+    pub fn lessons(&self) -> &[Lesson] {
+        &self.run.scenario.lessons
     }
 
     /// Ends it in good order: producers stop, workers finish or give back what they hold.

@@ -16,9 +16,12 @@ use ledgertop::demo::headless::{HeadlessOptions, run_headless};
 use ledgertop::demo::scenario::{BUILT_IN, Scenario};
 use ledgertop::demo::{Demo, DemoOptions, LedgerUse};
 use ledgertop::ledger::feed::Cell;
-use ledgertop::store::{Feed, Store};
+use ledgertop::ledger::job::{Operation, Outcome};
+use ledgertop::ledger::state::State;
+use ledgertop::store::{Act, Feed, Store};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 #[expect(
     dead_code,
@@ -47,6 +50,29 @@ fn pressed() -> Scenario {
         ("at_s = 48\nfor_s = 14", "at_s = 4\nfor_s = 3"),
         ("at_s = 60\nfor_s = 25", "at_s = 2\nfor_s = 5"),
         ("at_s = 70\nfor_s = 11", "at_s = 2\nfor_s = 9"),
+    ];
+    let mut text = BUILT_IN.to_owned();
+    for (from, to) in moves {
+        assert!(text.contains(from), "the script has no '{from}'");
+        text = text.replace(from, to);
+    }
+    Scenario::parse(&text).expect("a script")
+}
+
+/// The script with only that in it which leaves dead letters, at once, and with short waits. A
+/// lease still lasts nine seconds, so that the crash takes that long to be seen.
+fn practice() -> Scenario {
+    let moves = [
+        ("at_s = 12\n", "at_s = 0\n"),
+        ("at_s = 20\nfor_s = 70", "at_s = 200\nfor_s = 1"),
+        ("at_s = 35\nfor_s = 20", "at_s = 0\nfor_s = 6"),
+        ("at_s = 48\nfor_s = 14", "at_s = 200\nfor_s = 1"),
+        ("at_s = 60\nfor_s = 25", "at_s = 0\nfor_s = 8"),
+        ("at_s = 70\nfor_s = 11", "at_s = 200\nfor_s = 1"),
+        ("at_s = 95\nfor_s = 4", "at_s = 6\nfor_s = 1"),
+        ("per_s = 0.8", "per_s = 3.0"),
+        ("max_attempts = 6", "max_attempts = 2"),
+        ("backoff_base_ms = 1500", "backoff_base_ms = 300"),
     ];
     let mut text = BUILT_IN.to_owned();
     for (from, to) in moves {
@@ -177,6 +203,104 @@ async fn the_incident_unfolds_and_mends(ledger: &Ledger) {
     assert_eq!(watch.board.cells(), recount(ledger).await);
 }
 
+/// The dead letters of a queue that have a reason: id, version and tenant.
+async fn dead_letters(ledger: &Ledger, queue: &str, reason: &str) -> Vec<(Uuid, u32, String)> {
+    let query = format!(
+        "SELECT CAST(id AS text) || ' ' || CAST(version AS text) || ' ' || tenant FROM jobs \
+         WHERE state IN ('dead', 'quarantined') AND queue = '{queue}' AND reason = '{reason}' \
+         ORDER BY state_since, id"
+    );
+    let rows = ledger.rows(&query).await;
+    let fields = rows.iter().flatten().flatten().map(|row| {
+        let mut fields = row.split(' ');
+        let mut next = || fields.next().expect("a field");
+        let (id, version, tenant) = (next(), next(), next());
+        let id = Uuid::parse_str(id).expect("an id");
+        (id, version.parse().expect("a number"), tenant.to_owned())
+    });
+    fields.collect()
+}
+
+/// Redrives dead letters and waits until each has succeeded or died again.
+async fn redrive(ledger: &Ledger, letters: &[(Uuid, u32, String)]) -> Vec<(State, Uuid)> {
+    let store = store(ledger).await;
+    for (job, version, _) in letters {
+        let act = Act {
+            operation: Operation::Redrive,
+            job: *job,
+            version: *version,
+            actor: "someone who practises".to_owned(),
+            note: "the cause is thought to be mended".to_owned(),
+        };
+        let outcome = store.operate(&act).await.expect("an answer");
+        assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
+    }
+    let began = Instant::now();
+    loop {
+        let mut ends = Vec::new();
+        for (job, _, _) in letters {
+            let row = store.job(*job).await.expect("an answer").expect("a job");
+            let over = [State::Succeeded, State::Dead, State::Quarantined].contains(&row.state);
+            ends.extend(over.then_some((row.state, *job)));
+        }
+        if ends.len() == letters.len() {
+            return ends;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{ends:?}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn what_it_leaves_behind_can_be_practised_on(ledger: &Ledger) {
+    let (mut watch, start) = Watch::start(ledger).await;
+    let options = DemoOptions {
+        seed: 42,
+        start,
+        ledger: LedgerUse::Private,
+    };
+    let demo = Demo::play(store(ledger).await, practice(), options)
+        .await
+        .expect("a demo");
+    let lessons = demo.lessons().to_vec();
+    assert_eq!(lessons.len(), 4);
+    let began = Instant::now();
+    for lesson in &lessons {
+        while dead_letters(ledger, &lesson.queue, &lesson.reason)
+            .await
+            .len()
+            < 2
+        {
+            assert!(began.elapsed() < Duration::from_secs(60), "no {lesson:?}");
+            watch.read_for(Duration::from_millis(250)).await;
+        }
+    }
+
+    // The receivers are back by now, and a redrive mends.
+    let mendable = dead_letters(ledger, "webhooks", "connection_refused").await;
+    let ends = redrive(ledger, &mendable[..2]).await;
+    assert!(ends.iter().all(|(state, _)| *state == State::Succeeded));
+
+    // What is wrong with the job itself comes back with the same class and reason.
+    let broken = dead_letters(ledger, "billing", "schema_violation").await;
+    let ends = redrive(ledger, &broken[..1]).await;
+    assert_eq!(ends, [(State::Quarantined, broken[0].0)]);
+    let again = dead_letters(ledger, "billing", "schema_violation").await;
+    assert!(again.iter().any(|(job, _, _)| *job == broken[0].0));
+
+    // One tenant's jobs die, and those of the others in the queue succeed.
+    let poison = dead_letters(ledger, "digest", "panic").await;
+    assert!(poison.iter().all(|(_, _, tenant)| tenant == "umbrella"));
+    let sent = "SELECT CAST(count(*) AS text) FROM jobs WHERE queue = 'digest' \
+                AND kind = 'send_digest' AND state = 'succeeded'";
+    assert_ne!(ledger.value(sent).await, "0");
+
+    // Nobody knows whether the bank has paid: the attempt began and was never settled.
+    let settled = "SELECT CAST(count(*) AS text) FROM jobs WHERE kind = 'pay_out' \
+                   AND state = 'dead' AND unsettled <> 1";
+    assert_eq!(ledger.value(settled).await, "0");
+    demo.stop().await;
+}
+
 async fn without_a_screen_it_tells_the_ledgers_own_numbers(ledger: &Ledger) {
     let mut out = Vec::new();
     let options = HeadlessOptions {
@@ -252,6 +376,7 @@ macro_rules! on_both_databases {
 
 on_both_databases!(
     the_incident_unfolds_and_mends,
+    what_it_leaves_behind_can_be_practised_on,
     without_a_screen_it_tells_the_ledgers_own_numbers,
 );
 

@@ -43,12 +43,16 @@ impl Backlog {
         if !self.rates_known {
             return Drain::Unknown;
         }
+        let waits = |long: Duration| self.oldest_ready_age.is_some_and(|age| age >= long);
         let net = self.out_per_s - self.in_per_s;
         if net > 0.0 {
+            if jobs < TRIVIAL && !waits(LAGS_BEHIND) {
+                // The difference of two equal rates is noise, and a size over noise says nothing.
+                return Drain::Empty;
+            }
             let seconds = (num::ratio(jobs) / net).min(LONGEST_S);
             return Drain::In(Duration::from_secs(num::floor(seconds)));
         }
-        let waits = |long: Duration| self.oldest_ready_age.is_some_and(|age| age >= long);
         if waits(PATIENCE) {
             return Drain::Never;
         }
@@ -111,6 +115,9 @@ mod tests {
         assert_eq!(backlog(0, 0, 5.0, 5.0).drain(), Drain::Empty);
         assert_eq!(backlog(5, 2, 12.0, 12.0).drain(), Drain::Empty);
         assert_eq!(backlog(9, 2, 12.0, 11.9).drain(), Drain::Empty);
+        assert_eq!(backlog(1, 0, 3.4, 3.41).drain(), Drain::Empty);
+        let lags = backlog(1, 11, 3.4, 4.4).drain();
+        assert_eq!(lags, Drain::In(Duration::from_secs(1)));
         assert_eq!(backlog(9, 2, 0.2, 0.0).drain(), Drain::Empty);
         assert_eq!(backlog(10, 2, 0.2, 0.0).drain(), Drain::Never);
     }

@@ -41,7 +41,7 @@ pub(super) struct Run {
     pub(super) tag: String,
 }
 
-/// The arrivals of one queue, without end.
+/// The arrivals from one producer, without end.
 #[derive(Debug)]
 pub(super) struct Stream {
     run: Arc<Run>,
@@ -58,7 +58,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn new(run: Arc<Run>, spec: QueueSpec) -> Self {
-        let random = chance::source(run.seed, &spec.name, 0);
+        let random = chance::source(run.seed, &spec.producer, 0);
         let mut stream = Self {
             run,
             spec,
@@ -163,7 +163,7 @@ impl Stream {
         }
         match self.spec.shape {
             Shape::Digest => self.family(at, &draft, job),
-            Shape::Thumbnail | Shape::Invoice | Shape::Webhook => vec![job],
+            Shape::Thumbnail | Shape::Invoice | Shape::Webhook | Shape::Payout => vec![job],
         }
     }
 
@@ -198,7 +198,9 @@ impl Stream {
                     queue,
                     per_mille,
                     schema_version,
-                } if *queue == self.spec.name => Some((*per_mille, schema_version)),
+                } if *queue == self.spec.name && self.spec.shape == Shape::Invoice => {
+                    Some((*per_mille, schema_version))
+                }
                 Act::Poison { .. }
                 | Act::Degrade { .. }
                 | Act::Crash { .. }
@@ -331,7 +333,8 @@ mod tests {
     fn invoices_break_their_schema_only_while_the_bad_deploy_lasts() {
         for arrival in two_minutes(42) {
             for job in &arrival.jobs {
-                let poisoned = job.queue == "billing" && job.payload.get("amount_cents").is_none();
+                let invoice = job.kind == "collect_invoice";
+                let poisoned = invoice && job.payload.get("amount_cents").is_none();
                 let during = (35..55).contains(&arrival.at.as_secs());
                 assert!(!poisoned || during, "{:?} {job:?}", arrival.at);
             }

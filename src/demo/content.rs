@@ -83,6 +83,14 @@ pub(super) fn job(draft: &Draft, random: &mut impl Rng) -> NewJob {
             job.schema_version = Some(version.to_owned());
             job
         }
+        Shape::Payout => {
+            let mut job = new("pay_out", draft, draft.key("payout", "pay"));
+            let amount: u32 = random.random_range(5_000..=90_000);
+            job.payload = reference(&format!("payouts/{tenant}/{number:06}"), random);
+            set(&mut job.payload, "currency", json!("EUR"));
+            set(&mut job.payload, "amount_cents", json!(amount));
+            job
+        }
         Shape::Webhook => {
             let mut job = new("deliver_webhook", draft, draft.key("event", "deliver"));
             job.event_id = Some(format!("evt_{number:08}"));
@@ -202,6 +210,7 @@ mod tests {
             Shape::Digest,
             Shape::Invoice,
             Shape::Webhook,
+            Shape::Payout,
         ] {
             assert_eq!(verdict(&draft(shape)), Ok(()));
         }

@@ -15,6 +15,8 @@ use crate::worker::HandlerError;
 pub(super) struct Request<'a> {
     /// The key of the job that calls.
     pub(super) key: &'a str,
+    /// Whose job it is.
+    pub(super) tenant: &'a str,
     /// The attempts it made before, over all redrives.
     pub(super) attempt: u32,
     /// How long the demo has been going on.
@@ -42,7 +44,15 @@ pub(super) fn call(
     let trouble = scenario
         .active(request.elapsed)
         .filter_map(|incident| match &incident.act {
-            Act::Degrade { dependency, fault } if *dependency == spec.name => Some(fault),
+            Act::Degrade {
+                dependency,
+                tenant,
+                fault,
+            } if *dependency == spec.name
+                && tenant.as_ref().is_none_or(|only| only == request.tenant) =>
+            {
+                Some(fault)
+            }
             Act::Degrade { .. } | Act::Poison { .. } | Act::Crash { .. } | Act::CutOff { .. } => {
                 None
             }
@@ -79,14 +89,19 @@ mod tests {
     use crate::ledger::error_class::ErrorClass;
 
     fn answers(seed: u64, name: &str, at_s: u64) -> Vec<Answer> {
+        answers_to("acme", seed, name, at_s)
+    }
+
+    fn answers_to(tenant: &str, seed: u64, name: &str, at_s: u64) -> Vec<Answer> {
         let scenario = Scenario::built_in().unwrap();
         let found = scenario.dependencies.iter().find(|each| each.name == name);
         let spec = found.unwrap();
         (0..1_000)
             .map(|number| {
-                let key = format!("acme:image_{number:06}");
+                let key = format!("{tenant}:image_{number:06}");
                 let request = Request {
                     key: &key,
+                    tenant,
                     attempt: 1,
                     elapsed: Duration::from_secs(at_s),
                 };
@@ -124,5 +139,19 @@ mod tests {
     fn an_outage_of_one_dependency_leaves_the_others_alone() {
         assert!(failures(&answers(7, "payments", 40)) < 80);
         assert!(failures(&answers(7, "receivers", 70)) > 900);
+    }
+
+    #[test]
+    fn one_tenants_poison_never_ends_and_leaves_the_other_tenants_alone() {
+        assert!(failures(&answers_to("umbrella", 7, "mailer", 5)) < 60);
+        for at_s in [20, 120, 1_000] {
+            let poisoned = answers_to("umbrella", 7, "mailer", at_s);
+            let by_panic = poisoned.iter().filter(|each| {
+                let error = each.result.as_ref().err();
+                error.is_some_and(|error| error.reason == "panic")
+            });
+            assert_eq!(by_panic.count(), 1_000);
+            assert!(failures(&answers(7, "mailer", at_s)) < 60);
+        }
     }
 }

@@ -28,6 +28,7 @@ impl Handler for Simulated {
         let key = content::stable(&job.idempotency_key);
         let request = Request {
             key,
+            tenant: &job.tenant,
             // A redrive starts a fresh budget and is not to meet the same dice again. The fence
             // counts every claim, so it does for both.
             attempt: job.fence,
@@ -64,6 +65,7 @@ pub(super) fn handlers(run: &Arc<Run>, began: Instant) -> Result<Handlers, Scena
             ],
             Shape::Invoice => &[("collect_invoice", Some(&queue.dependency))],
             Shape::Webhook => &[("deliver_webhook", Some(&queue.dependency))],
+            Shape::Payout => &[("pay_out", Some(&queue.dependency))],
         };
         for (kind, dependency) in kinds {
             let name = dependency.ok_or(ScenarioError::Missing {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
+use super::scenario::Lesson;
 use super::{Demo, DemoError, DemoOptions, LedgerUse, limits};
 use crate::board::{Board, Judge};
 use crate::store::{Feed, Store, StoreError};
@@ -74,9 +75,10 @@ pub async fn run_headless(
     };
     report::opening(out, options.seed)?;
     let watched = watch.lines(&demo, &options, out).await;
+    let lessons = demo.lessons().to_vec();
     demo.stop().await;
     watched?;
-    watch.closing(out).await
+    watch.closing(&lessons, out).await
 }
 
 /// A board kept up to date by a feed.
@@ -139,10 +141,14 @@ impl Watch {
         }
     }
 
-    async fn closing(&mut self, out: &mut (dyn Write + Send)) -> Result<(), HeadlessError> {
+    async fn closing(
+        &mut self,
+        lessons: &[Lesson],
+        out: &mut (dyn Write + Send),
+    ) -> Result<(), HeadlessError> {
         let as_of = self.read().await?;
         let summary = self.board.summary(as_of, &mut self.judge);
-        report::closing(out, &summary)?;
+        report::closing(out, &summary, lessons)?;
         Ok(())
     }
 }

@@ -2,13 +2,16 @@
 //! on, who works, and what goes wrong when.
 //!
 //! [`Scenario::parse`] takes the written form (TOML, unknown keys refused) to the resolved one, in
-//! which every name is known. Pure. Next: [`super::arrivals`], which makes jobs from it.
+//! which every name is known. Pure. Next: [`written`], the form of the file, and
+//! [`super::arrivals`], which makes jobs from it.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::ledger::policy::{OnUnknown, Policy};
+use crate::ledger::policy::Policy;
+
+mod written;
 
 /// The script that the program carries.
 pub const BUILT_IN: &str = include_str!("../../assets/demo/scenario.toml");
@@ -90,15 +93,17 @@ pub enum Shape {
     Invoice,
     /// An event to be delivered.
     Webhook,
+    /// Money to be paid out.
+    Payout,
 }
 
-/// A queue and its producer.
+/// A producer and the queue that its jobs go to. Several may share a queue.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSpec {
-    /// Its name.
+    /// The queue's name.
     pub name: String,
-    /// Who enqueues.
+    /// Who enqueues; no two are alike.
     pub producer: String,
     /// Under which policy.
     pub policy: String,
@@ -160,14 +165,37 @@ pub struct WorkerSpec {
 pub struct Incident {
     /// When it begins, after the beginning of a cycle.
     pub at: Duration,
-    /// How long it lasts.
-    pub lasts: Duration,
+    /// How long it lasts; one without an end comes once and stays.
+    pub lasts: Option<Duration>,
     /// What happens.
     pub act: Act,
     /// What people say when it begins.
     pub begins: String,
     /// What people say when it ends.
     pub ends: String,
+}
+
+impl Incident {
+    /// Whether it goes on `elapsed` after the demo began, with cycles of `cycle`.
+    fn goes_on(&self, elapsed: Duration, cycle: Duration) -> bool {
+        let Some(lasts) = self.lasts else {
+            return elapsed >= self.at;
+        };
+        let position = elapsed.as_millis() % cycle.as_millis().max(1);
+        (self.at.as_millis()..(self.at + lasts).as_millis()).contains(&position)
+    }
+}
+
+/// Dead letters that the incidents leave behind, for a person to practise on.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lesson {
+    /// In which queue they are.
+    pub queue: String,
+    /// Which reason they have.
+    pub reason: String,
+    /// What they are, and which act is right.
+    pub text: String,
 }
 
 /// What goes wrong.
@@ -177,6 +205,8 @@ pub enum Act {
     Degrade {
         /// Which.
         dependency: String,
+        /// Whose calls; everybody's where nothing is said.
+        tenant: Option<String>,
         /// The fault, and how often.
         fault: Fault,
     },
@@ -218,6 +248,8 @@ pub struct Scenario {
     pub workers: Vec<WorkerSpec>,
     /// What goes wrong.
     pub incidents: Vec<Incident>,
+    /// What they leave behind.
+    pub lessons: Vec<Lesson>,
 }
 
 impl Scenario {
@@ -234,20 +266,8 @@ impl Scenario {
     /// # Errors
     /// The first thing in it that cannot be played.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        let written: Written = toml::from_str(text)?;
-        let scenario = Self {
-            cycle: Duration::from_secs(written.cycle_s),
-            tenants: written.tenants,
-            policies: written.policy.into_iter().map(policy).collect(),
-            dependencies: written.dependency,
-            queues: written.queue,
-            workers: written.worker,
-            incidents: written
-                .incident
-                .into_iter()
-                .map(incident)
-                .collect::<Result<_, _>>()?,
-        };
+        let written: written::Written = toml::from_str(text)?;
+        let scenario = written.resolve()?;
         scenario.check_values()?;
         scenario.check_names()?;
         Ok(scenario)
@@ -255,36 +275,21 @@ impl Scenario {
 
     /// The incidents that go on `elapsed` after the demo began.
     pub fn active(&self, elapsed: Duration) -> impl Iterator<Item = &Incident> {
-        let position = self.position(elapsed);
-        self.incidents.iter().filter(move |incident| {
-            position >= incident.at && position < incident.at + incident.lasts
-        })
+        let incidents = self.incidents.iter();
+        incidents.filter(move |incident| incident.goes_on(elapsed, self.cycle))
     }
 
     /// What begins or ends after `from` and up to `to`, both counted from the demo's beginning.
     pub fn news(&self, from: Duration, to: Duration) -> Vec<&str> {
-        let went_on = |incident: &Incident, at| {
-            let position = self.position(at);
-            position >= incident.at && position < incident.at + incident.lasts
-        };
-        let changed = |incident: &&Incident| went_on(incident, from) != went_on(incident, to);
-        self.incidents
-            .iter()
-            .filter(changed)
-            .map(|incident| {
-                if went_on(incident, to) {
-                    incident.begins.as_str()
-                } else {
-                    incident.ends.as_str()
-                }
-            })
-            .collect()
-    }
-
-    fn position(&self, elapsed: Duration) -> Duration {
-        let cycle = self.cycle.as_millis().max(1);
-        let position = elapsed.as_millis() % cycle;
-        Duration::from_millis(u64::try_from(position).unwrap_or(0))
+        let news = self.incidents.iter().filter_map(|incident| {
+            let before = incident.goes_on(from, self.cycle);
+            match (before, incident.goes_on(to, self.cycle)) {
+                (false, true) => Some(incident.begins.as_str()),
+                (true, false) => Some(incident.ends.as_str()),
+                (false, false) | (true, true) => None,
+            }
+        });
+        news.collect()
     }
 
     fn check_values(&self) -> Result<(), ScenarioError> {
@@ -294,6 +299,11 @@ impl Scenario {
         }
         if self.tenants.is_empty() {
             return bad("tenants", "at least one name");
+        }
+        let mut producers: Vec<&str> = self.queues.iter().map(|each| &*each.producer).collect();
+        producers.sort_unstable();
+        if producers.windows(2).any(|pair| pair[0] == pair[1]) {
+            return bad("producer", "another one for each queue");
         }
         let rate = 0.001..=10_000.0;
         if !self.queues.iter().all(|queue| rate.contains(&queue.per_s)) {
@@ -335,6 +345,7 @@ impl Scenario {
         let services = |name: &str| self.dependencies.iter().any(|each| each.name == name);
         let queues = |name: &str| self.queues.iter().any(|queue| queue.name == name);
         let workers = |name: &str| self.workers.iter().any(|worker| worker.name == name);
+        let tenants = |name: &str| self.tenants.iter().any(|tenant| tenant == name);
         for queue in &self.queues {
             known("policy", &queue.policy, policies)?;
             known("dependency", &queue.dependency, services)?;
@@ -350,12 +361,22 @@ impl Scenario {
         }
         for incident in &self.incidents {
             match &incident.act {
-                Act::Degrade { dependency, .. } => known("dependency", dependency, services)?,
+                Act::Degrade {
+                    dependency, tenant, ..
+                } => {
+                    known("dependency", dependency, services)?;
+                    if let Some(name) = tenant {
+                        known("tenant", name, tenants)?;
+                    }
+                }
                 Act::Poison { queue, .. } => known("queue", queue, queues)?,
                 Act::Crash { worker } | Act::CutOff { worker } => {
                     known("worker", worker, workers)?;
                 }
             }
+        }
+        for lesson in &self.lessons {
+            known("queue", &lesson.queue, queues)?;
         }
         Ok(())
     }
@@ -373,115 +394,6 @@ fn known(
     Err(ScenarioError::UnknownName { what, name })
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    cycle_s: u64,
-    tenants: Vec<String>,
-    policy: Vec<WrittenPolicy>,
-    dependency: Vec<DependencySpec>,
-    queue: Vec<QueueSpec>,
-    worker: Vec<WorkerSpec>,
-    incident: Vec<WrittenIncident>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenPolicy {
-    name: String,
-    max_attempts: u32,
-    max_age_s: u64,
-    backoff_base_ms: u64,
-    backoff_cap_ms: u64,
-    retry_after_cap_ms: u64,
-    #[serde(default)]
-    on_unknown: WrittenOnUnknown,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "snake_case")]
-enum WrittenOnUnknown {
-    #[default]
-    BoundedRetry,
-    Hold,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenIncident {
-    at_s: u64,
-    for_s: u64,
-    what: WrittenAct,
-    target: String,
-    per_mille: Option<u32>,
-    fault: Option<Fault>,
-    schema_version: Option<String>,
-    begins: String,
-    ends: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum WrittenAct {
-    Degrade,
-    Poison,
-    Crash,
-    CutOff,
-}
-
-fn policy(written: WrittenPolicy) -> Policy {
-    Policy {
-        name: written.name,
-        version: 1,
-        max_attempts: written.max_attempts,
-        max_age: Duration::from_secs(written.max_age_s),
-        backoff_base: Duration::from_millis(written.backoff_base_ms),
-        backoff_cap: Duration::from_millis(written.backoff_cap_ms),
-        retry_after_cap: Duration::from_millis(written.retry_after_cap_ms),
-        on_unknown: match written.on_unknown {
-            WrittenOnUnknown::BoundedRetry => OnUnknown::BoundedRetry,
-            WrittenOnUnknown::Hold => OnUnknown::Hold,
-        },
-    }
-}
-
-fn incident(written: WrittenIncident) -> Result<Incident, ScenarioError> {
-    let missing = |what, field| ScenarioError::Missing { what, field };
-    let act = match written.what {
-        WrittenAct::Degrade => Act::Degrade {
-            dependency: written.target,
-            fault: Fault {
-                per_mille: written
-                    .per_mille
-                    .ok_or_else(|| missing("degrade", "per_mille"))?,
-                ..written.fault.ok_or_else(|| missing("degrade", "fault"))?
-            },
-        },
-        WrittenAct::Poison => Act::Poison {
-            queue: written.target,
-            per_mille: written
-                .per_mille
-                .ok_or_else(|| missing("poison", "per_mille"))?,
-            schema_version: written
-                .schema_version
-                .ok_or_else(|| missing("poison", "schema_version"))?,
-        },
-        WrittenAct::Crash => Act::Crash {
-            worker: written.target,
-        },
-        WrittenAct::CutOff => Act::CutOff {
-            worker: written.target,
-        },
-    };
-    Ok(Incident {
-        at: Duration::from_secs(written.at_s),
-        lasts: Duration::from_secs(written.for_s),
-        act,
-        begins: written.begins,
-        ends: written.ends,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -490,11 +402,14 @@ mod tests {
     fn the_built_in_script_can_be_played_and_mends_within_two_minutes() {
         let scenario = Scenario::built_in().unwrap();
         for incident in &scenario.incidents {
-            let end = incident.at + incident.lasts;
+            let end = incident.at + incident.lasts.unwrap_or_default();
             assert!(end < Duration::from_secs(120), "{}", incident.begins);
         }
+        // One tenant's trouble never ends; whoever plays the demo has to see it.
+        let endless = |incident: &&Incident| incident.lasts.is_none();
+        assert_eq!(scenario.incidents.iter().filter(endless).count(), 1);
         assert_eq!(scenario.active(Duration::from_secs(5)).count(), 0);
-        assert_eq!(scenario.active(Duration::from_secs(125)).count(), 0);
+        assert_eq!(scenario.active(Duration::from_secs(125)).count(), 1);
         assert!(scenario.active(Duration::from_secs(75)).count() >= 3);
     }
 
@@ -502,10 +417,13 @@ mod tests {
     fn news_is_what_begins_and_ends_and_comes_again_in_the_next_cycle() {
         let scenario = Scenario::built_in().unwrap();
         let at = Duration::from_secs;
-        assert_eq!(scenario.news(at(0), at(19)), Vec::<&str>::new());
+        assert_eq!(scenario.news(at(0), at(11)), Vec::<&str>::new());
         let begins = scenario.news(at(19), at(21));
         assert!(begins[0].starts_with("the image CDN slows down"));
-        assert_eq!(scenario.news(at(259), at(261)), begins);
+        assert_eq!(scenario.news(at(379), at(381)), begins);
+        let forever = scenario.news(at(11), at(12));
+        assert!(forever[0].starts_with("umbrella"));
+        assert_eq!(scenario.news(at(371), at(373)), Vec::<&str>::new());
         assert_eq!(
             scenario.news(at(89), at(91)),
             ["the image CDN is itself again"]

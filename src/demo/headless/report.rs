@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::board::format::{coarse, count, latency, rate};
 use crate::board::summary::{Drain, Level, Percentiles, QueueSummary, Summary};
+use crate::demo::scenario::Lesson;
 use crate::ledger::event::FailureKey;
 
 /// The columns of the closing table.
@@ -48,8 +49,12 @@ pub(super) fn progress(out: &mut dyn Write, now: Duration, summary: &Summary) ->
     writeln!(out)
 }
 
-/// The whole board at the end, queue by queue.
-pub(super) fn closing(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+/// The whole board at the end, queue by queue, and what there is to practise on.
+pub(super) fn closing(
+    out: &mut dyn Write,
+    summary: &Summary,
+    lessons: &[Lesson],
+) -> io::Result<()> {
     let exact = if summary.is_exact() {
         "exact"
     } else {
@@ -76,7 +81,40 @@ pub(super) fn closing(out: &mut dyn Write, summary: &Summary) -> io::Result<()> 
     for queue in &summary.queues {
         reasons(out, queue)?;
     }
+    practise(out, summary, lessons)
+}
+
+/// The dead letters that the script left behind on purpose, as far as they are there.
+fn practise(out: &mut dyn Write, summary: &Summary, lessons: &[Lesson]) -> io::Result<()> {
+    let there = lessons.iter().filter_map(|lesson| {
+        let number = dead_letters(summary, lesson);
+        (number > 0).then_some((lesson, number))
+    });
+    for (position, (lesson, number)) in there.enumerate() {
+        if position == 0 {
+            writeln!(out, "\ndead letters to practise on")?;
+        }
+        let Lesson {
+            queue,
+            reason,
+            text,
+        } = lesson;
+        writeln!(out, "{:>5}  {queue} {reason}: {text}", count(number))?;
+    }
     Ok(())
+}
+
+fn dead_letters(summary: &Summary, lesson: &Lesson) -> u64 {
+    let queues = summary.queues.iter();
+    queues
+        .filter(|queue| queue.queue.as_str() == lesson.queue)
+        .flat_map(|queue| &queue.dead_letters.by_reason)
+        .filter(|(key, _)| {
+            let reason = key.reason.as_ref();
+            reason.is_some_and(|reason| reason.as_str() == lesson.reason)
+        })
+        .map(|(_, number)| *number)
+        .sum()
 }
 
 fn row(out: &mut dyn Write, queue: &QueueSummary) -> io::Result<()> {
