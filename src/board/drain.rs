@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(backlog(5, 2, 12.0, 12.0).drain(), Drain::Empty);
         assert_eq!(backlog(9, 2, 12.0, 11.9).drain(), Drain::Empty);
         assert_eq!(backlog(1, 0, 3.4, 3.41).drain(), Drain::Empty);
-        let lags = backlog(1, 11, 3.4, 4.4).drain();
+        let lags = backlog(1, 11, 3.0, 4.0).drain();
         assert_eq!(lags, Drain::In(Duration::from_secs(1)));
         assert_eq!(backlog(9, 2, 0.2, 0.0).drain(), Drain::Empty);
         assert_eq!(backlog(10, 2, 0.2, 0.0).drain(), Drain::Never);
