@@ -123,6 +123,49 @@ fn the_page_on_the_ledger_shows_the_one_table_of_transitions() {
     );
 }
 
+/// The page with every block that follows `<!-- FILE -->` as the file has it.
+fn with_files_shown(page: &str) -> (String, usize) {
+    let mut parts = page.split("\n<!-- ");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    let mut files = 0;
+    for part in parts {
+        shown.push_str("\n<!-- ");
+        let file = part
+            .split_once(" -->\n```")
+            .filter(|(name, _)| !name.contains('\n'));
+        let Some((name, (language, block))) =
+            file.and_then(|(name, rest)| Some((name, rest.split_once('\n')?)))
+        else {
+            shown.push_str(part);
+            continue;
+        };
+        let after = block
+            .strip_prefix("```")
+            .or(block.split_once("\n```").map(|(_, after)| after));
+        let (text, after) = (read(name), after.unwrap_or_default());
+        write!(shown, "{name} -->\n```{language}\n{text}```{after}").unwrap();
+        files += 1;
+    }
+    (shown, files)
+}
+
+#[test]
+fn pages_show_the_very_files_that_tests_run() {
+    for (page, expected) in [(PAGE, 2), ("docs/work.md", 1)] {
+        let text = read(page);
+        let (shown, files) = with_files_shown(&text);
+        assert_eq!(files, expected, "{page} shows its files");
+        if std::env::var_os("LEDGERTOP_WRITE_DOCS").is_some() {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(page), shown).unwrap();
+            continue;
+        }
+        assert!(
+            shown == text,
+            "{page} shows another text than the file; write it anew with LEDGERTOP_WRITE_DOCS=1"
+        );
+    }
+}
+
 /// All Rust text under a folder of the repository.
 fn sources(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -33,6 +33,8 @@ mod postgres_database;
 mod program;
 #[path = "work/server.rs"]
 mod server;
+#[path = "work/sql.rs"]
+mod sql;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
 
@@ -87,4 +89,7 @@ on_both_databases! {
         a_command_does_not_see_the_workers_own_variables;
     node:
         a_handler_in_node_answers_429_and_then_200;
+    sql:
+        workers_of_sql_alone_share_a_queue_with_ours_and_some_are_killed,
+        a_worker_of_sql_alone_learns_what_to_do_with_a_delivery;
 }
