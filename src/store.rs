@@ -39,6 +39,10 @@ pub use url::{DatabaseKind, LedgerUrl};
 /// memory bounded. Callers cut their work into pieces of this size.
 pub const BATCH_MAX: usize = 1_000;
 
+/// How long a call waits for the database where nobody says otherwise: for a statement, and half as
+/// long for another's lock. The call itself ends soon after that, with or without an answer.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How many jobs to take from one lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneShare {

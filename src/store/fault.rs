@@ -73,12 +73,13 @@ impl Call<'_> {
             ("23514" | "23502" | "22P02" | "22P05" | "22001" | "22003" | "275" | "1299", _) => {
                 self.refused(message)
             }
-            // statement_timeout and lock_timeout undo what was done.
-            ("57014" | "55P03", _) => StoreError::Timeout {
+            // statement_timeout, lock_timeout, idle_in_transaction_session_timeout and
+            // transaction_timeout undo what was done.
+            ("57014" | "55P03" | "25P03" | "25P04", _) => StoreError::Timeout {
                 operation: self.operation,
                 limit_ms: 0,
             },
-            ("57P01" | "57P02" | "08006" | "08000", _) => self.lost(message),
+            ("57P01" | "57P02" | "57P05" | "08006" | "08000", _) => self.lost(message),
             ("57P03" | "53300" | "08001" | "08003" | "08004" | "28000" | "28P01" | "3D000", _) => {
                 self.unreachable(message)
             }

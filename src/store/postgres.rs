@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::postgres::PgConnectOptions;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::audit::Pages;
@@ -37,6 +38,7 @@ mod session;
 mod sweep;
 
 use call::{Fault, Line, Work};
+use connect::Limits;
 use hint::Hints;
 
 /// Makes the list of applied migrations.
@@ -48,13 +50,15 @@ pub(crate) const SCHEMA_LOCK: &str = include_str!("../../assets/sql/postgres/sch
 pub(crate) async fn open_store(
     options: &PgConnectOptions,
     ledger: &SafeText,
+    patience: Duration,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let pool = connect::pool(options);
+    let limits = Limits::of(patience);
+    let pool = connect::pool(options, limits);
     // Differs from process to process, which is all that pauses need.
     let seed = u64::from(std::process::id());
-    let line = Line::new(pool.clone(), ledger.clone(), connect::DEADLINE, seed);
+    let line = Line::new(pool.clone(), ledger.clone(), limits, seed);
     line.run(&CheckSchema(ledger)).await?;
-    let session = connect::store_session(options);
+    let session = connect::store_session(options, limits);
     Ok(Arc::new(PostgresStore {
         line,
         hints: Hints::new(pool, session),
@@ -100,6 +104,7 @@ impl PostgresStore {
     /// Finds out about the settlements that had no outcome, and fills in what it found.
     async fn settle_rest(
         &self,
+        give_up: Instant,
         worker: &str,
         settlements: &[Settlement],
         outcomes: Vec<Option<Outcome>>,
@@ -114,7 +119,7 @@ impl PostgresStore {
         }
         let found = self
             .line
-            .run(&exchange::Refuse::settlements(worker, &open))
+            .run_until(give_up, &exchange::Refuse::settlements(worker, &open))
             .await?;
         Ok(fill(outcomes, found))
     }
@@ -151,8 +156,11 @@ impl Store for PostgresStore {
         claim: Option<&ClaimRequest>,
     ) -> Result<Exchanged, StoreError> {
         let work = exchange::Exchange::new(worker, settlements, claim);
-        let (outcomes, mut exchanged) = self.line.run(&work).await?;
-        exchanged.outcomes = self.settle_rest(worker, settlements, outcomes).await?;
+        let give_up = self.line.give_up_at();
+        let (outcomes, mut exchanged) = self.line.run_until(give_up, &work).await?;
+        exchanged.outcomes = self
+            .settle_rest(give_up, worker, settlements, outcomes)
+            .await?;
         Ok(exchanged)
     }
 
@@ -181,7 +189,8 @@ impl Store for PostgresStore {
             leases,
             lease_ms: bound_millis(lease),
         };
-        let outcomes = self.line.run(&work).await?;
+        let give_up = self.line.give_up_at();
+        let outcomes = self.line.run_until(give_up, &work).await?;
         let open: Vec<LeaseRef> = leases
             .iter()
             .zip(&outcomes)
@@ -192,7 +201,7 @@ impl Store for PostgresStore {
         }
         let found = self
             .line
-            .run(&exchange::Refuse::renewals(worker, open))
+            .run_until(give_up, &exchange::Refuse::renewals(worker, open))
             .await?;
         Ok(fill(outcomes, found))
     }

@@ -49,8 +49,9 @@ pub(crate) const SCHEMA_TABLE: &str = include_str!("../../assets/sql/sqlite/sche
 pub(crate) async fn open_store(
     path: &Path,
     ledger: &SafeText,
+    patience: Duration,
 ) -> Result<Arc<dyn Store>, StoreError> {
-    let access = Access::open(path, ledger).await?;
+    let access = Access::open(path, ledger, patience).await?;
     Ok(Arc::new(SqliteStore {
         access,
         hint: Hint::default(),

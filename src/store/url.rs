@@ -8,10 +8,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-use super::{Audit, Feed, Store, StoreError, postgres, sqlite};
+use super::{Audit, Feed, PATIENCE, Store, StoreError, postgres, sqlite};
 use crate::ledger::text::SafeText;
 
 /// Which database keeps a ledger.
@@ -108,9 +109,19 @@ impl LedgerUrl {
     /// Where it cannot be reached, is not a ledger, or its schema is older or newer than this
     /// program's.
     pub async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.patient_store(PATIENCE).await
+    }
+
+    /// As [`LedgerUrl::store`], for calls that wait `patience` for the database: one that hangs is
+    /// given up a fifth later on PostgreSQL, and after twice as long on SQLite, where a call may
+    /// wait for its turn among the writers first.
+    ///
+    /// # Errors
+    /// As [`LedgerUrl::store`].
+    pub async fn patient_store(&self, patience: Duration) -> Result<Arc<dyn Store>, StoreError> {
         match &self.place {
-            Place::Sqlite(path) => sqlite::open_store(path, &self.shown).await,
-            Place::Postgres(options) => postgres::open_store(options, &self.shown).await,
+            Place::Sqlite(path) => sqlite::open_store(path, &self.shown, patience).await,
+            Place::Postgres(options) => postgres::open_store(options, &self.shown, patience).await,
         }
     }
 

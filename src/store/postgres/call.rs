@@ -13,10 +13,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnection, PgPool};
-use tokio::time::timeout;
+use sqlx::postgres::{PgConnection, PgDatabaseError, PgPool, PgSeverity};
+use tokio::time::{Instant, timeout_at};
 
-use super::connect;
+use super::connect::Limits;
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
@@ -67,8 +67,8 @@ impl From<StoreError> for Fault {
 
 impl Fault {
     /// The error as the caller shall know it.
-    pub(super) fn explain(self, call: &Call<'_>) -> StoreError {
-        match (self.limit(), self) {
+    pub(super) fn explain(self, call: &Call<'_>, limits: Limits) -> StoreError {
+        match (self.limit(limits), self) {
             // The server gave up, and says so: nothing was changed.
             (Some(limit), Self::Driver(_)) => StoreError::Timeout {
                 operation: call.operation,
@@ -89,11 +89,12 @@ impl Fault {
         }
     }
 
-    /// The server's limit that was passed: query_canceled, lock_not_available.
-    fn limit(&self) -> Option<Duration> {
+    /// The server's limit that was passed: query_canceled, idle_in_transaction_session_timeout,
+    /// lock_not_available.
+    fn limit(&self, limits: Limits) -> Option<Duration> {
         match self.code()?.as_str() {
-            "57014" => Some(connect::STATEMENT_LIMIT),
-            "55P03" => Some(connect::LOCK_LIMIT),
+            "57014" | "25P03" => Some(limits.statement),
+            "55P03" => Some(limits.lock),
             _another_code => None,
         }
     }
@@ -105,10 +106,14 @@ impl Fault {
             .is_some_and(|code| matches!(code.as_str(), "40001" | "40P01"))
     }
 
-    /// Whether the connection can be used again: what the database answered is an answer.
+    /// Whether the connection can be used again: what the database answered is an answer, unless it
+    /// was the last word of a session that the server ended.
     fn left_a_good_connection(&self) -> bool {
         match self {
-            Self::Driver(error) => error.as_database_error().is_some(),
+            Self::Driver(error) => error
+                .as_database_error()
+                .and_then(|said| said.try_downcast_ref::<PgDatabaseError>())
+                .is_some_and(|said| said.severity() == PgSeverity::Error),
             Self::Store(_) => true,
         }
     }
@@ -119,38 +124,52 @@ impl Fault {
 pub(super) struct Line {
     pool: PgPool,
     ledger: SafeText,
-    deadline: Duration,
+    limits: Limits,
     random: Mutex<ChaCha8Rng>,
 }
 
 impl Line {
-    pub(super) fn new(pool: PgPool, ledger: SafeText, deadline: Duration, seed: u64) -> Self {
+    pub(super) fn new(pool: PgPool, ledger: SafeText, limits: Limits, seed: u64) -> Self {
         Self {
             pool,
             ledger,
-            deadline,
+            limits,
             random: Mutex::new(ChaCha8Rng::seed_from_u64(seed)),
         }
     }
 
-    /// Runs `work` within the deadline, repetitions included.
+    /// When a call that begins now is given up.
+    pub(super) fn give_up_at(&self) -> Instant {
+        Instant::now() + self.limits.call
+    }
+
+    /// Runs `work` within the deadline, waiting for a connection and repetitions included.
     pub(super) async fn run<W: Work>(&self, work: &W) -> Result<W::Answer, StoreError> {
+        self.run_until(self.give_up_at(), work).await
+    }
+
+    /// Runs `work`, a part of a call that is given up at `give_up`.
+    pub(super) async fn run_until<W: Work>(
+        &self,
+        give_up: Instant,
+        work: &W,
+    ) -> Result<W::Answer, StoreError> {
         let mut call = Call {
             operation: W::OPERATION,
             ledger: &self.ledger,
             effect: Effect::None,
         };
-        let connection = match timeout(self.deadline, self.pool.acquire()).await {
+        let connection = match timeout_at(give_up, self.pool.acquire()).await {
             Ok(Ok(connection)) => connection,
             Ok(Err(error)) => return Err(call.unreachable(&error.to_string())),
-            Err(_elapsed) => return Err(call.late(self.deadline)),
+            Err(_elapsed) => return Err(call.late(self.limits.call)),
         };
         let mut in_use = InUse {
             connection,
             then: Then::Closed,
         };
         call.effect = W::EFFECT;
-        match timeout(self.deadline, self.repeat(work, &mut in_use.connection)).await {
+        match timeout_at(give_up, self.repeat(work, &mut in_use.connection)).await {
             Ok(Ok(answer)) => {
                 in_use.then = Then::GivenBack;
                 Ok(answer)
@@ -159,9 +178,9 @@ impl Line {
                 if fault.left_a_good_connection() {
                     in_use.then = Then::GivenBack;
                 }
-                Err(fault.explain(&call))
+                Err(fault.explain(&call, self.limits))
             }
-            Err(_elapsed) => Err(call.late(self.deadline)),
+            Err(_elapsed) => Err(call.late(self.limits.call)),
         }
     }
 

@@ -11,10 +11,10 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::time::timeout;
 
 use super::call::Fault;
-use super::connect;
+use super::connect::{self, Limits};
 use crate::ledger::text::SafeText;
-use crate::store::StoreError;
 use crate::store::fault::{Call, Effect};
+use crate::store::{PATIENCE, StoreError};
 
 /// The longest that connecting may take.
 const DEADLINE: Duration = Duration::from_secs(12);
@@ -77,7 +77,7 @@ impl Session {
             effect: Effect::None,
         };
         match timeout(limit, work).await {
-            Ok(done) => done.map_err(|fault| fault.explain(&call)),
+            Ok(done) => done.map_err(|fault| fault.explain(&call, Limits::of(PATIENCE))),
             Err(_elapsed) => Err(call.late(limit)),
         }
     }

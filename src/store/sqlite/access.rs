@@ -15,18 +15,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::connect::{self, Purpose};
 use crate::ledger::text::SafeText;
-use crate::store::StoreError;
 use crate::store::fault::{self, Effect};
+use crate::store::{PATIENCE, StoreError};
 
 /// The driver's name for the database.
 pub(crate) type Database = Sqlite;
 
-/// How long a writing call waits for its turn, in this process and among processes.
-const TURN: Duration = Duration::from_secs(10);
 /// The pause before a turn is asked for again.
 const PAUSE: Duration = Duration::from_millis(1);
-/// The longest any call takes.
-const DEADLINE: Duration = Duration::from_secs(20);
 /// Connections for reading. Reads are short; more would only wait for the same cores.
 const READERS_MAX: u32 = 2;
 
@@ -41,18 +37,20 @@ pub(crate) use statement;
 /// The connections of one store.
 pub(crate) struct Access {
     ledger: SafeText,
+    /// How long a writing call waits for its turn, in this process and among processes.
     turn: Duration,
     writer: SqlitePool,
     readers: SqlitePool,
 }
 
 impl Access {
-    /// Opens a ledger that exists, after a look at its schema.
-    pub(crate) async fn open(path: &Path, ledger: &SafeText) -> Result<Self, StoreError> {
-        Self::open_with(path, ledger, TURN).await
-    }
-
-    async fn open_with(path: &Path, ledger: &SafeText, turn: Duration) -> Result<Self, StoreError> {
+    /// Opens a ledger that exists, after a look at its schema. A call waits for its turn as long as
+    /// `turn`, and may then take as long again.
+    pub(crate) async fn open(
+        path: &Path,
+        ledger: &SafeText,
+        turn: Duration,
+    ) -> Result<Self, StoreError> {
         let call = fault::Call {
             operation: "open",
             ledger,
@@ -78,7 +76,7 @@ impl Access {
             .writer
             .acquire()
             .await
-            .map_err(|error| explain(&call, &error))?;
+            .map_err(|error| explain_waited(&call, turn, &error))?;
         connect::check_schema(&mut first, &call).await?;
         Ok(access)
     }
@@ -122,9 +120,10 @@ impl Call<'_> {
         &self,
         work: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        match timeout(DEADLINE, work).await {
+        let deadline = self.access.turn * 2;
+        match timeout(deadline, work).await {
             Ok(done) => done,
-            Err(_elapsed) => Err(self.about.late(DEADLINE)),
+            Err(_elapsed) => Err(self.about.late(deadline)),
         }
     }
 
@@ -139,7 +138,7 @@ impl Call<'_> {
                 // Where a process that died left a log to recover, SQLite answers without a wait.
                 Err(error) if is_busy(&error) && Instant::now() < give_up => sleep(PAUSE).await,
                 // Nothing was sent that could change the ledger.
-                Err(error) => return Err(explain(&self.before(), &error)),
+                Err(error) => return Err(self.explain_before(&error)),
             }
         }
     }
@@ -161,25 +160,26 @@ impl Call<'_> {
             .readers
             .acquire()
             .await
-            .map_err(|error| explain(&self.before(), &error))
+            .map_err(|error| self.explain_before(&error))
     }
 
     /// What an error means to the caller.
     pub(crate) fn explain(&self, error: &sqlx::Error) -> StoreError {
-        explain(&self.about, error)
+        explain_waited(&self.about, self.access.turn, error)
+    }
+
+    /// What an error means before anything was sent that could change the ledger.
+    fn explain_before(&self, error: &sqlx::Error) -> StoreError {
+        let before = fault::Call {
+            effect: Effect::None,
+            ..self.about
+        };
+        explain_waited(&before, self.access.turn, error)
     }
 
     /// The call is refused before anything was sent.
     pub(crate) fn refused(&self, message: &str) -> StoreError {
         self.about.refused(message)
-    }
-
-    const fn before(&self) -> fault::Call<'_> {
-        fault::Call {
-            operation: self.about.operation,
-            ledger: self.about.ledger,
-            effect: Effect::None,
-        }
     }
 }
 
@@ -194,17 +194,23 @@ fn primary_code(error: &sqlx::Error) -> Option<u32> {
     code.parse::<u32>().ok().map(|code| code & 0xff)
 }
 
-/// What an error of the driver means to the caller. Codes: `sqlite3.h`, "Result Codes".
+/// What an error of the driver means to the caller, who waited for a lock as long as usual.
 pub(crate) fn explain(call: &fault::Call<'_>, error: &sqlx::Error) -> StoreError {
+    explain_waited(call, PATIENCE, error)
+}
+
+/// What an error of the driver means to a caller who waited for a lock so long. Codes: `sqlite3.h`,
+/// "Result Codes".
+fn explain_waited(call: &fault::Call<'_>, waited: Duration, error: &sqlx::Error) -> StoreError {
     let said = error
         .as_database_error()
         .map_or_else(|| error.to_string(), |said| said.message().to_owned());
     if matches!(error, sqlx::Error::PoolTimedOut) {
-        return late(call);
+        return late(call, waited);
     }
     match primary_code(error) {
         // BUSY, LOCKED
-        Some(5 | 6) => late(call),
+        Some(5 | 6) => late(call, waited),
         // PERM, READONLY, CANTOPEN
         Some(3 | 8 | 14) => call.unreachable(&said),
         // NOTADB
@@ -218,10 +224,11 @@ pub(crate) fn explain(call: &fault::Call<'_>, error: &sqlx::Error) -> StoreError
     }
 }
 
-fn late(call: &fault::Call<'_>) -> StoreError {
+/// A lock was not to be had, so nothing was changed.
+fn late(call: &fault::Call<'_>, waited: Duration) -> StoreError {
     StoreError::Timeout {
         operation: call.operation,
-        limit_ms: u64::try_from(TURN.as_millis()).unwrap_or(u64::MAX),
+        limit_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
@@ -262,11 +269,11 @@ mod tests {
         let url = LedgerUrl::sqlite(&directory.path().join("ledger.db"));
         store::init(&url).await.unwrap();
         let open = async |turn| {
-            Access::open_with(url.path().unwrap(), url.shown(), turn)
+            Access::open(url.path().unwrap(), url.shown(), turn)
                 .await
                 .unwrap()
         };
-        let other = open(TURN).await;
+        let other = open(PATIENCE).await;
         let held = other.writing("hold").begin().await.unwrap();
         let hasty = open(Duration::from_millis(50)).await;
         let error = hasty.writing("enqueue").begin().await.unwrap_err();
@@ -274,7 +281,7 @@ mod tests {
             matches!(error, StoreError::Timeout { .. }) && error.is_transient(),
             "{error}"
         );
-        let patient = open(TURN).await;
+        let patient = open(PATIENCE).await;
         let call = patient.writing("enqueue");
         let (begun, ()) = tokio::join!(call.begin(), async {
             // Longer than SQLite itself waits for a lock.
