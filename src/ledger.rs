@@ -16,6 +16,8 @@ pub mod backoff;
 pub mod error_class;
 pub mod event;
 pub mod feed;
+pub mod fingerprint;
+pub mod groups;
 pub mod job;
 pub mod meaning;
 pub mod num;

@@ -17,6 +17,8 @@ mod laws;
 mod leases;
 #[path = "conformance/ledger.rs"]
 mod ledger;
+#[path = "conformance/look.rs"]
+mod look;
 #[path = "conformance/operate.rs"]
 mod operate;
 #[path = "support/postgres.rs"]
@@ -117,6 +119,10 @@ on_both_databases! {
         an_act_on_a_version_that_has_passed_changes_nothing,
         of_two_operators_one_acts_and_the_other_is_told,
         an_act_repeated_after_a_lost_answer_learns_what_it_did;
+    look:
+        every_test_of_the_language_finds_what_it_says,
+        ages_parents_and_children_are_asked_of_the_database,
+        each_order_is_total_and_pages_are_its_pieces;
     laws:
         whatever_the_table_does_not_hold_is_refused_by_name,
         every_move_of_the_table_can_be_made_by_hand_and_leaves_its_event,

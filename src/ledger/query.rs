@@ -82,7 +82,7 @@ pub enum Test {
     Policy(Pattern),
     /// `parent:` the parent's key.
     Parent(Pattern),
-    /// `plan:` the plan that touched the job last.
+    /// `plan:` a plan that touched the job.
     Plan(Uuid),
     /// `age` the time since the present state was entered; `=` to the second.
     Age(Comparison, Duration),

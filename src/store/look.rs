@@ -13,14 +13,34 @@ use crate::ledger::view::{
     LeasePage,
 };
 
+mod clause;
+mod page;
+mod path;
+pub(in crate::store) mod row;
+
+pub(in crate::store) use clause::{Begins, Clause, Dialect, Piece, Value};
+pub(in crate::store) use page::{Bounds, count, dead_letters, jobs, leases};
+pub(in crate::store) use path::{Branch, Path};
+
 /// The most rows of one page.
 pub const PAGE_MAX: u32 = 500;
 /// The most events of one job that are read: half of them its first, half its last.
 pub const EVENTS_MAX: u32 = 1_000;
 /// The most children of one job that are named.
 pub const CHILDREN_MAX: u32 = 200;
-/// The most dead letters that are read to be grouped, the newest of each state first.
-pub const DEAD_LETTERS_MAX: u32 = 250_000;
+/// The most children of one job that are counted.
+pub(in crate::store) const CHILDREN_COUNTED_MAX: u64 = 10_000;
+/// The most dead letters of a state that are read to be grouped, the newest first.
+pub const DEAD_LETTERS_MAX: u64 = 250_000;
+/// The most dead letters that cannot be understood and are named.
+pub(in crate::store) const UNREADABLE_MAX: usize = 100;
+/// From this many jobs on, that they must be read one by one is said before it is done.
+pub(in crate::store) const SCAN_MIN: u64 = 100_000;
+
+/// The rows of a page that was asked for: at least one, at most [`PAGE_MAX`].
+pub(in crate::store) fn page_rows(limit: u32) -> u64 {
+    u64::from(limit.clamp(1, PAGE_MAX))
+}
 
 /// How much a query will cost, told before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +57,11 @@ pub enum Reach {
 /// Look-ups through a connection that cannot write.
 #[async_trait]
 pub trait Look: Send {
-    /// Whether an index leads to the jobs of `query`. Cheap: reads no jobs.
+    /// Whether an index leads to the first jobs of `query` in `order`. Cheap: reads no jobs.
     ///
     /// # Errors
     /// Where the ledger cannot be reached.
-    async fn reach(&mut self, query: &Query) -> Result<Reach, StoreError>;
+    async fn reach(&mut self, query: &Query, order: JobOrder) -> Result<Reach, StoreError>;
 
     /// A page of the jobs for which `query` holds; at most `limit` (≤ [`PAGE_MAX`]).
     ///

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::audit::Pages;
-use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Store, StoreError, Swept};
 use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
@@ -30,6 +30,7 @@ mod enqueue;
 mod exchange;
 mod feed;
 mod hint;
+mod look;
 mod moment;
 mod operate;
 mod reads;
@@ -80,6 +81,14 @@ pub(crate) fn audit(options: &PgConnectOptions, ledger: &SafeText) -> Box<dyn Au
         session,
         ledger.clone(),
     )))
+}
+
+/// Look-ups, over a connection that is made at the first one.
+pub(crate) fn look(options: &PgConnectOptions, ledger: &SafeText) -> Box<dyn Look> {
+    Box::new(look::PostgresLook::new(
+        connect::feed_session(options),
+        ledger.clone(),
+    ))
 }
 
 struct CheckSchema<'a>(&'a SafeText);

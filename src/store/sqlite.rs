@@ -15,6 +15,7 @@ mod exchange;
 mod feed;
 mod hint;
 mod lease;
+mod look;
 mod operate;
 mod policy;
 mod settle;
@@ -28,7 +29,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::audit::Pages;
-use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Store, StoreError, Swept};
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Store, StoreError, Swept};
 use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
@@ -67,6 +68,11 @@ pub(crate) fn feed(path: &Path, ledger: &SafeText) -> Box<dyn Feed> {
 /// A reading of the whole ledger, which connects when it begins.
 pub(crate) fn audit(path: &Path, ledger: &SafeText) -> Box<dyn Audit> {
     Box::new(Pages::new(audit::SqliteAudit::new(path, ledger)))
+}
+
+/// Look-ups, over a connection that is made at the first one.
+pub(crate) fn look(path: &Path, ledger: &SafeText) -> Box<dyn Look> {
+    Box::new(look::SqliteLook::new(path, ledger))
 }
 
 /// A ledger in a SQLite file.

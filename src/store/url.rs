@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-use super::{Audit, Feed, PATIENCE, Store, StoreError, postgres, sqlite};
+use super::{Audit, Feed, Look, PATIENCE, Store, StoreError, postgres, sqlite};
 use crate::ledger::text::SafeText;
 
 /// Which database keeps a ledger.
@@ -131,6 +131,14 @@ impl LedgerUrl {
         match &self.place {
             Place::Sqlite(path) => sqlite::feed(path, &self.shown),
             Place::Postgres(options) => postgres::feed(options, &self.shown),
+        }
+    }
+
+    /// Look-ups through a connection that cannot write. Nothing is connected before the first.
+    pub fn look(&self) -> Box<dyn Look> {
+        match &self.place {
+            Place::Sqlite(path) => sqlite::look(path, &self.shown),
+            Place::Postgres(options) => postgres::look(options, &self.shown),
         }
     }
 

@@ -107,14 +107,15 @@ $$;
 
 CREATE TABLE jobs (
   id               uuid        NOT NULL DEFAULT ledger_uuid_v7() PRIMARY KEY,
-  idempotency_key  text        NOT NULL,
+  -- Compared by its bytes, so that keys that begin alike are found by the index.
+  idempotency_key  text        COLLATE "C" NOT NULL,
   queue            text        NOT NULL,
   kind             text        NOT NULL,
   tenant           text        NOT NULL DEFAULT '',
   event_id         text,
   schema_version   text,
   payload          jsonb       NOT NULL DEFAULT '{}',
-  parent_key       text,
+  parent_key       text        COLLATE "C",
   required         boolean     NOT NULL DEFAULT true,
   awaits_children  boolean     NOT NULL DEFAULT false,
   created_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -221,6 +222,12 @@ CREATE INDEX jobs_dead_letters ON jobs (state, state_since, id)
 -- The required children of a parent that have not succeeded yet.
 CREATE INDEX jobs_open_children ON jobs (parent_key)
   WHERE parent_key IS NOT NULL AND required AND state <> 'succeeded';
+-- The family of a parent.
+CREATE INDEX jobs_children ON jobs (parent_key, id) WHERE parent_key IS NOT NULL;
+-- The jobs that a plan touched.
+CREATE INDEX job_events_plan ON job_events (plan, job_id) WHERE plan IS NOT NULL;
+-- What operators did, by time: a few events among millions.
+CREATE INDEX job_events_operator ON job_events (at, job_id, version) WHERE actor_kind = 'operator';
 -- The feed: events of the transactions since a snapshot.
 CREATE INDEX job_events_tx ON job_events (tx);
 -- Events of a window of time; a few bytes for each 32 pages, nearly free to keep.

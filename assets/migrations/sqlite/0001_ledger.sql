@@ -203,6 +203,12 @@ CREATE INDEX jobs_dead_letters ON jobs (state, state_since, id)
 -- The required children of a parent that have not succeeded yet.
 CREATE INDEX jobs_open_children ON jobs (parent_key)
   WHERE parent_key IS NOT NULL AND required = 1 AND state <> 'succeeded';
+-- The family of a parent.
+CREATE INDEX jobs_children ON jobs (parent_key, id) WHERE parent_key IS NOT NULL;
+-- The jobs that a plan touched.
+CREATE INDEX job_events_plan ON job_events (plan, job_id) WHERE plan IS NOT NULL;
+-- What operators did, by time: a few events among millions.
+CREATE INDEX job_events_operator ON job_events (at, job_id, version) WHERE actor_kind = 'operator';
 
 -- The newest version of each policy, which a new job is put under.
 CREATE VIEW newest_policies AS

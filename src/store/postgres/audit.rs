@@ -157,7 +157,8 @@ async fn twins(connection: &mut PgConnection) -> Result<Vec<Twins>, Fault> {
     twins.collect()
 }
 
-fn event(row: &PgRow) -> Read<ReadEvent<Uuid>> {
+/// One event.
+pub(super) fn event(row: &PgRow) -> Read<ReadEvent<Uuid>> {
     let raw = RawEntry {
         common: common(row)?,
         at: moment(row, "at")?,

@@ -4,9 +4,11 @@
 //! person may well write into `available_at`. Here it becomes the far end of [`Timestamp`].
 
 use chrono::{DateTime, Utc};
+use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
+use sqlx::postgres::PgArgumentBuffer;
 use sqlx::postgres::{PgTypeInfo, PgValueFormat, PgValueRef, Postgres};
-use sqlx::{Decode, Type};
+use sqlx::{Decode, Encode, Type};
 
 use crate::ledger::time::Timestamp;
 
@@ -20,6 +22,11 @@ pub(super) struct Moment {
 }
 
 impl Moment {
+    /// From microseconds since 1970-01-01 UTC.
+    pub(super) const fn from_micros(micros: i64) -> Self {
+        Self { micros }
+    }
+
     /// Microseconds since 1970-01-01 UTC.
     pub(super) const fn micros(self) -> i64 {
         self.micros
@@ -48,5 +55,12 @@ impl<'r> Decode<'r, Postgres> for Moment {
             }
             PgValueFormat::Text => Err("a moment is read in binary form only".into()),
         }
+    }
+}
+
+impl Encode<'_, Postgres> for Moment {
+    fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
+        let since_2000 = self.micros.saturating_sub(EPOCH_GAP_US);
+        <i64 as Encode<Postgres>>::encode_by_ref(&since_2000, buffer)
     }
 }

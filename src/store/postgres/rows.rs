@@ -16,15 +16,18 @@ use crate::ledger::state::State;
 use crate::ledger::time::Timestamp;
 use crate::store::row::{self, RawCell, RawClaim, RawEvent, RawJob, RawPolicy};
 
-fn int(row: &PgRow, column: &str) -> Result<i64, sqlx::Error> {
+/// A counter.
+pub(super) fn int(row: &PgRow, column: &str) -> Result<i64, sqlx::Error> {
     row.try_get::<i32, _>(column).map(i64::from)
 }
 
-fn moment(row: &PgRow, column: &str) -> Result<Timestamp, sqlx::Error> {
+/// A moment, cut to milliseconds.
+pub(super) fn moment(row: &PgRow, column: &str) -> Result<Timestamp, sqlx::Error> {
     row.try_get::<Moment, _>(column).map(Moment::timestamp)
 }
 
-fn maybe_moment(row: &PgRow, column: &str) -> Result<Option<Timestamp>, sqlx::Error> {
+/// A moment, where there is one.
+pub(super) fn maybe_moment(row: &PgRow, column: &str) -> Result<Option<Timestamp>, sqlx::Error> {
     let read: Option<Moment> = row.try_get(column)?;
     Ok(read.map(Moment::timestamp))
 }
@@ -126,7 +129,12 @@ pub(super) fn policy(row: &PgRow) -> Result<Policy, Fault> {
     Ok(raw_policy(row, "name", "version")?.check()?)
 }
 
-fn raw_policy<'r>(row: &'r PgRow, name: &str, version: &str) -> Result<RawPolicy<'r>, sqlx::Error> {
+/// The columns of a policy.
+pub(super) fn raw_policy<'r>(
+    row: &'r PgRow,
+    name: &str,
+    version: &str,
+) -> Result<RawPolicy<'r>, sqlx::Error> {
     Ok(RawPolicy {
         name: row.try_get(name)?,
         version: int(row, version)?,
@@ -141,7 +149,12 @@ fn raw_policy<'r>(row: &'r PgRow, name: &str, version: &str) -> Result<RawPolicy
 
 /// A row of `jobs`.
 pub(super) fn job(row: &PgRow) -> Result<JobRow, Fault> {
-    let raw = RawJob {
+    Ok(raw_job(row)?.check()?)
+}
+
+/// The columns of a job that every list shows.
+pub(super) fn raw_job(row: &PgRow) -> Result<RawJob<'_>, sqlx::Error> {
+    Ok(RawJob {
         id: row.try_get("id")?,
         idempotency_key: row.try_get("idempotency_key")?,
         queue: row.try_get("queue")?,
@@ -155,6 +168,5 @@ pub(super) fn job(row: &PgRow) -> Result<JobRow, Fault> {
         redrives: int(row, "redrives")?,
         available_at: moment(row, "available_at")?,
         output_ref: row.try_get("output_ref")?,
-    };
-    Ok(raw.check()?)
+    })
 }

@@ -1,7 +1,7 @@
 //! The one connection of a reader that cannot write.
 //!
-//! Owns making it, looking at its ledger, and the deadline of a reading. Next: `super::feed` and
-//! `super::audit`, which read.
+//! Owns making it, looking at its ledger, and the deadline of a reading. Next: `super::feed`,
+//! `super::audit` and `super::look`, which read.
 
 use std::future::Future;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub(super) struct Session {
     options: PgConnectOptions,
     ledger: SafeText,
     connection: Option<PgConnection>,
+    /// What a new connection is told first.
+    greeting: Option<&'static str>,
 }
 
 // The options would print the password.
@@ -43,7 +45,14 @@ impl Session {
             options,
             ledger,
             connection: None,
+            greeting: None,
         }
+    }
+
+    /// The same, whose connections are told `greeting` first.
+    pub(super) const fn greeted(mut self, greeting: &'static str) -> Self {
+        self.greeting = Some(greeting);
+        self
     }
 
     /// The connection; made, and its ledger looked at, where there is none.
@@ -54,6 +63,9 @@ impl Session {
         self.within("connect", DEADLINE, async {
             let mut connection = PgConnection::connect_with(&self.options).await?;
             connect::check_schema(&mut connection, &self.ledger).await?;
+            if let Some(greeting) = self.greeting {
+                sqlx::query(greeting).execute(&mut connection).await?;
+            }
             Ok(connection)
         })
         .await

@@ -29,7 +29,12 @@ const READERS_MAX: u32 = 2;
 /// The static text of a statement under `assets/sql/sqlite`.
 macro_rules! statement {
     ($name:literal) => {
-        include_str!(concat!("../../../assets/sql/sqlite/", $name, ".sql"))
+        include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/assets/sql/sqlite/",
+            $name,
+            ".sql"
+        ))
     };
 }
 pub(crate) use statement;

@@ -209,7 +209,8 @@ async fn twins(connection: &mut SqliteConnection) -> Read<Vec<Twins>> {
     twins.collect()
 }
 
-fn event(row: &SqliteRow) -> Read<ReadEvent<String>> {
+/// One event.
+pub(super) fn event(row: &SqliteRow) -> Read<ReadEvent<String>> {
     let columns = Columns(row);
     let version = columns.integer("version")?;
     let line = columns.shown("line")?;
