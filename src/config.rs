@@ -74,7 +74,7 @@ pub struct Config {
     pub keys: BTreeMap<String, At<Vec<String>>>,
     /// Retry rules by name.
     pub policies: BTreeMap<String, Policy>,
-    /// What the answers of handlers in other processes mean.
+    /// What `work` works on, and what the answers of its handlers mean.
     pub work: Work,
     /// The config file, or where it would be.
     pub file: PathBuf,
@@ -93,9 +93,14 @@ pub struct Ledger {
     pub read_only: Option<At<bool>>,
 }
 
-/// What the answers of handlers in other processes mean, where they mean something else than usual.
+/// Which queues `work` serves and how, and what the answers of handlers in other processes mean,
+/// where they mean something else than usual. Flags of `work` are over it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Work {
+    /// The most jobs in hand at a time.
+    pub concurrency: Option<usize>,
+    /// The queues, each with the most jobs of it in hand, where it has a limit of its own.
+    pub queues: BTreeMap<String, Option<usize>>,
     /// By the status of an HTTP answer.
     pub statuses: BTreeMap<u16, Meaning>,
     /// By the exit code of a command.

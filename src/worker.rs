@@ -7,6 +7,7 @@
 //! then in `engine`, the loop; [`housekeep`] is the other half of the work, safe in any number of
 //! processes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +40,9 @@ pub struct WorkerOptions {
     pub queues: Vec<String>,
     /// The most jobs it holds at a time, at most [`BATCH_MAX`].
     pub concurrency: usize,
+    /// The most jobs of a queue that it holds at a time, at least one; where nothing is said, as
+    /// many as it may hold at all.
+    pub limits: BTreeMap<String, usize>,
     /// The most jobs that one exchange settles, and the most that it claims.
     pub batch: usize,
     /// How long a lease lasts; it is renewed after a third of that.
@@ -61,6 +65,7 @@ impl WorkerOptions {
             name: name.to_owned(),
             queues: Vec::new(),
             concurrency: 10,
+            limits: BTreeMap::new(),
             batch: 100,
             lease: Duration::from_secs(30),
             timeout: Duration::from_mins(5),
@@ -78,7 +83,9 @@ impl WorkerOptions {
         if self.name.is_empty() {
             return Err(BadOption::NoName);
         }
-        for (option, value) in [("concurrency", self.concurrency), ("batch", self.batch)] {
+        let limits = self.limits.values().map(|limit| ("limits", *limit));
+        let numbers = [("concurrency", self.concurrency), ("batch", self.batch)];
+        for (option, value) in numbers.into_iter().chain(limits) {
             if value == 0 || value > BATCH_MAX {
                 return Err(BadOption::OutOfRange { option, value });
             }

@@ -90,6 +90,11 @@ const MISTAKES: &[(&str, &str)] = &[
          class and a reason such as \"permanent rejected\"",
     ),
     (
+        "[work.queues.mail]\nconcurrency = 0\n",
+        "config.toml:2: 'concurrency' in [work.queues.mail] is 0; allowed: a whole number from 1 \
+         to 1000",
+    ),
+    (
         "[work.htp.status]\n409 = \"done\"\n",
         "config.toml:1: unknown key 'htp' in [work]; did you mean 'http'?",
     ),

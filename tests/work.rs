@@ -86,6 +86,7 @@ on_both_databases! {
     program:
         a_first_signal_drains_and_a_second_ends_at_once,
         a_worker_ends_when_its_queues_are_empty,
+        queues_and_their_limits_may_come_from_the_config,
         a_command_does_not_see_the_workers_own_variables;
     node:
         a_handler_in_node_answers_429_and_then_200;

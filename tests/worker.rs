@@ -86,6 +86,7 @@ on_both_databases! {
         workers_in_processes_share_one_ledger_without_doubling,
         jobs_of_a_killed_process_are_taken_over,
         a_process_that_was_stopped_past_its_lease_is_refused_when_it_goes_on,
+        no_queue_has_more_jobs_in_hand_than_its_limit_and_holds_up_no_other,
         a_tenant_with_many_jobs_keeps_no_other_waiting;
 }
 

@@ -73,6 +73,12 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         rules(policy, out)?;
     }
     let work = &config.work;
+    let limit = |limit: Option<usize>| limit.map_or("-".to_owned(), |limit| limit.to_string());
+    plain(out, "work.concurrency", &limit(work.concurrency))?;
+    for (queue, own) in &work.queues {
+        let key = format!("work.queues.{}.concurrency", SafeText::new(queue));
+        plain(out, &key, &limit(*own))?;
+    }
     for (section, meanings) in [("http.status", &work.statuses), ("exec.exit", &work.exits)] {
         for (number, meaning) in meanings {
             plain(

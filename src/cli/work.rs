@@ -27,6 +27,9 @@ use crate::worker::{BadOption, Handler, Handlers, Shutdown, Tally, Worker, Worke
 mod empty;
 mod mapping;
 mod progress;
+mod queues;
+
+use queues::{QueueFlag, Queues};
 
 /// How long a lease may last.
 const LEASE: DurationRange = DurationRange {
@@ -60,12 +63,10 @@ const LAST_COMMANDS: Duration = Duration::from_secs(2);
     reason = "four switches of the command line are four booleans"
 )]
 pub struct WorkFlags {
-    /// A queue to work on; may be given more than once, queues take turns
-    #[arg(
-        long = "queue", value_name = "NAME", required_unless_present = "print_mapping",
-        value_parser = queue
-    )]
-    queues: Vec<String>,
+    /// A queue to work on, with the most jobs of it in hand; may be given more than once, queues
+    /// take turns [default: those of the config]
+    #[arg(long = "queue", value_name = "NAME[=NUMBER]", value_parser = queues::parse)]
+    queues: Vec<QueueFlag>,
     /// Post each job to this URL; the answer's status decides what follows
     /// [env: LEDGERTOP_HTTP_AUTHORIZATION is its Authorization header]
     #[arg(
@@ -76,13 +77,14 @@ pub struct WorkFlags {
     /// Run this command for each job, without a shell; its exit code decides what follows
     #[arg(long, value_name = "CMD")]
     exec: Option<String>,
-    /// The most jobs in hand at a time, and so the most requests or commands
+    /// The most jobs in hand at a time, and so the most requests or commands [default: the sum of
+    /// the queues' numbers, 10 where one has none]
     #[arg(
-        long, value_name = "NUMBER", default_value_t = 10,
+        long, value_name = "NUMBER",
         value_parser = clap::builder::RangedU64ValueParser::<u16>::new()
             .range(1..=crate::ledger::num::count(BATCH_MAX))
     )]
-    concurrency: u16,
+    concurrency: Option<u16>,
     /// How long a lease lasts without renewal [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = |text: &str| within(LEASE, text))]
     lease: Option<Duration>,
@@ -114,10 +116,6 @@ fn within(range: DurationRange, text: &str) -> Result<Duration, String> {
     parsed.ok_or_else(|| format!("allowed: {}", range.allowed()))
 }
 
-fn queue(text: &str) -> Result<String, String> {
-    name(text)
-}
-
 fn name(text: &str) -> Result<String, String> {
     if (1..=NAME_MAX_BYTES).contains(&text.len()) {
         Ok(text.to_owned())
@@ -129,6 +127,12 @@ fn name(text: &str) -> Result<String, String> {
 /// Why no work was begun.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkProblem {
+    /// Nothing to work on.
+    #[error(
+        "no queue is named: give --queue NAME, or write [work.queues.NAME] into the config; no job \
+         was claimed"
+    )]
+    NoQueue,
     /// An option of the worker.
     #[error(transparent)]
     Options(#[from] BadOption),
@@ -237,7 +241,9 @@ pub(super) async fn run(
     environment: &Environment,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
-    let options = options(flags, environment);
+    let concurrency = flags.concurrency.map(usize::from);
+    let queues = Queues::of(&flags.queues, concurrency, &config.work);
+    let options = options(flags, &queues, environment);
     let chosen = Chosen::of(flags, config, environment, &options).map_err(CliError::Work)?;
     let chosen = match chosen {
         Some(chosen) if !flags.print_mapping => chosen,
@@ -251,6 +257,7 @@ pub(super) async fn run(
             return printed.map_err(CliError::Output);
         }
     };
+    queues.check()?;
     options.check().map_err(WorkProblem::Options)?;
     chosen.check().await?;
     // From here on a signal asks for a drain.
@@ -260,7 +267,7 @@ pub(super) async fn run(
     let mut beside = Beside::start(flags, &options, &store, &shutdown);
     beside.obey(requests, shutdown.clone());
     if flags.until_empty {
-        beside.end_when_empty(open::feed(config)?, flags.queues.clone(), shutdown.clone());
+        beside.end_when_empty(open::feed(config)?, queues.names, shutdown.clone());
     }
     let options = WorkerOptions {
         timeout: chosen.limit(options.timeout),
@@ -283,7 +290,7 @@ pub(super) async fn run(
     }
 }
 
-fn options(flags: &WorkFlags, environment: &Environment) -> WorkerOptions {
+fn options(flags: &WorkFlags, queues: &Queues, environment: &Environment) -> WorkerOptions {
     let (_, own) = Uuid::now_v7().as_u64_pair();
     let name = flags.name.clone().unwrap_or_else(|| {
         // The end of the name is its own, so the front is what is cut.
@@ -293,9 +300,10 @@ fn options(flags: &WorkFlags, environment: &Environment) -> WorkerOptions {
     });
     let usual = WorkerOptions::new(&name, own);
     WorkerOptions {
-        queues: flags.queues.clone(),
-        concurrency: usize::from(flags.concurrency),
-        batch: usize::from(flags.concurrency).min(usual.batch),
+        queues: queues.names.clone(),
+        limits: queues.limits.clone(),
+        concurrency: queues.concurrency,
+        batch: queues.concurrency.min(usual.batch),
         lease: flags.lease.unwrap_or(usual.lease),
         timeout: flags.timeout.unwrap_or(usual.timeout),
         grace: flags.grace.unwrap_or(usual.grace),

@@ -112,12 +112,25 @@ pub(super) fn resolve(
         keys: written.keys,
         policies,
         work: Work {
+            concurrency: written.work.concurrency.as_ref().and_then(size),
+            queues: queues(&written.work.queues),
             statuses: meanings(written.work.statuses),
             exits: meanings(written.work.exits),
         },
         file: path,
         file_exists: exists,
     })
+}
+
+/// A number within a range that fits any machine.
+fn size(at: &At<u64>) -> Option<usize> {
+    usize::try_from(at.value).ok()
+}
+
+fn queues(written: &BTreeMap<String, Option<At<u64>>>) -> BTreeMap<String, Option<usize>> {
+    let limit =
+        |(name, limit): (&String, &Option<At<u64>>)| (name.clone(), limit.as_ref().and_then(size));
+    written.iter().map(limit).collect()
 }
 
 fn meanings(written: BTreeMap<u16, At<Meaning>>) -> BTreeMap<u16, Meaning> {

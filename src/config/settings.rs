@@ -176,6 +176,9 @@ pub const LIMIT_COUNT: RangeInclusive<u64> = 0..=1_000_000_000;
 /// How many attempts a policy may allow.
 pub const POLICY_ATTEMPTS: RangeInclusive<u64> = 1..=1_000_000;
 
+/// How many jobs a worker may hold at a time.
+pub const CONCURRENCY: RangeInclusive<u64> = 1..=1_000;
+
 /// The statuses of HTTP answers that may be given a meaning.
 pub const HTTP_STATUS: RangeInclusive<u16> = 200..=599;
 

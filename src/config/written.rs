@@ -12,8 +12,8 @@ use toml::de::DeTable;
 use super::error::{Mistake, Problem};
 use super::section::{At, Reading, Section};
 use super::settings::{
-    Background, EXIT_CODE, HTTP_STATUS, LIMIT_AGE, LIMIT_COUNT, POLICY_ATTEMPTS, POLICY_DURATION,
-    REFRESH, Theme, TimeZone,
+    Background, CONCURRENCY, EXIT_CODE, HTTP_STATUS, LIMIT_AGE, LIMIT_COUNT, POLICY_ATTEMPTS,
+    POLICY_DURATION, REFRESH, Theme, TimeZone,
 };
 use super::url::UrlText;
 use crate::ledger::job::NAME_MAX_BYTES;
@@ -100,10 +100,14 @@ impl<T> Default for WrittenBound<T> {
     }
 }
 
-/// `[work]`: what the answers of handlers in other processes mean, where they mean something else
-/// than usual.
+/// `[work]`: which queues `work` serves and how many jobs of each it holds, and what the answers of
+/// handlers in other processes mean, where they mean something else than usual.
 #[derive(Debug, Default)]
 pub struct WrittenWork {
+    /// `concurrency`: of all queues together.
+    pub concurrency: Option<At<u64>>,
+    /// `[work.queues.NAME]`: its `concurrency`, where it has one of its own.
+    pub queues: BTreeMap<String, Option<At<u64>>>,
     /// `[work.http.status]`: by status.
     pub statuses: BTreeMap<u16, At<Meaning>>,
     /// `[work.exec.exit]`: by exit code.
@@ -250,6 +254,8 @@ fn limits(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenLimits 
 }
 
 fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
+    let concurrency = section.number("concurrency", &CONCURRENCY, reading);
+    let queues = section.section("queues", reading);
     let mut http = section.section("http", reading);
     let mut exec = section.section("exec", reading);
     section.finish(reading);
@@ -257,7 +263,14 @@ fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
     let exits = exec.section("exit", reading);
     http.finish(reading);
     exec.finish(reading);
+    let mut limits = BTreeMap::new();
+    for (name, mut section) in queues.named_sections(reading) {
+        limits.insert(name, section.number("concurrency", &CONCURRENCY, reading));
+        section.finish(reading);
+    }
     WrittenWork {
+        concurrency,
+        queues: limits,
         statuses: statuses.numbered(&HTTP_STATUS, Meaning::ALLOWED, reading, Meaning::parse),
         exits: exits.numbered(&EXIT_CODE, Meaning::ALLOWED, reading, Meaning::parse),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::Rng;
 use tokio::time::Instant;
 
-use super::lanes::{Rotation, SHARES_MAX};
+use super::lanes::{Rooms, Rotation, SHARES_MAX};
 use crate::ledger::backoff;
 use crate::ledger::job::{Claimed, Lane};
 use crate::store::LaneShare;
@@ -38,6 +38,9 @@ pub(super) struct Appetite {
     look_at: Option<Instant>,
     /// Where the last jobs came from; at most [`SHARES_MAX`].
     remembered: Vec<Lane>,
+    /// Whether all lanes that are known are of queues that are full: the next job that can be taken
+    /// is one of another queue, which a hint announces.
+    full: bool,
     /// Looks and claims in a row that brought nothing.
     fruitless: u32,
     /// The longest wait for a hint.
@@ -51,6 +54,7 @@ impl Appetite {
             rotation: Rotation::default(),
             look_at: Some(now),
             remembered: Vec::new(),
+            full: false,
             fruitless: 0,
             poll,
         }
@@ -64,7 +68,7 @@ impl Appetite {
     /// Takes in the lanes that a look at `now` found.
     pub(super) fn looked(&mut self, lanes: &[Lane], now: Instant) {
         self.rotation.refresh(lanes);
-        if self.rotation.is_empty() {
+        if self.rotation.is_empty() || self.full {
             self.fruitless = self.fruitless.saturating_add(1);
             self.look_at = None;
         } else {
@@ -88,16 +92,18 @@ impl Appetite {
         }
     }
 
-    /// What to ask for with `capacity` free, beside settling jobs of the lanes `settled`: where no
-    /// lane is known to have work, the lanes just worked on are asked, which costs no statement
-    /// more.
-    pub(super) fn ask(&mut self, capacity: u32, settled: &[Lane]) -> Vec<LaneShare> {
+    /// What to ask for with `capacity` free and `rooms` in the queues, beside settling jobs of the
+    /// lanes `settled`: where no lane is known to have work, the lanes just worked on are asked,
+    /// which costs no statement more.
+    pub(super) fn ask(&mut self, capacity: u32, rooms: Rooms, settled: &[Lane]) -> Vec<LaneShare> {
         if self.rotation.is_empty() {
             for lane in settled {
                 self.rotation.add(lane);
             }
         }
-        self.rotation.share(capacity)
+        let shares = self.rotation.share(capacity, rooms);
+        self.full = capacity > 0 && shares.is_empty() && !self.rotation.is_empty();
+        shares
     }
 
     /// Takes in what a claim brought at `now`.
@@ -177,17 +183,17 @@ mod tests {
         let now = Instant::now();
         let mut appetite = Appetite::new(Duration::from_secs(1), now);
         appetite.looked(&[lane()], now);
-        let asked = appetite.ask(5, &[]);
+        let asked = appetite.ask(5, Rooms::default(), &[]);
         assert_eq!(asked.len(), 1);
         appetite.claimed(&asked, &[], now);
         assert_eq!(appetite.look_at(), None);
-        assert!(appetite.ask(5, &[]).is_empty());
+        assert!(appetite.ask(5, Rooms::default(), &[]).is_empty());
     }
 
     #[test]
     fn settling_a_job_asks_its_lane_again_in_the_same_breath() {
         let mut appetite = Appetite::new(Duration::from_secs(1), Instant::now());
-        let asked = appetite.ask(2, &[lane()]);
+        let asked = appetite.ask(2, Rooms::default(), &[lane()]);
         assert_eq!(
             asked,
             [LaneShare {
@@ -202,13 +208,37 @@ mod tests {
         let now = Instant::now();
         let mut appetite = Appetite::new(Duration::from_secs(1), now);
         let job = crate::worker::flight::tests::job(1);
-        let asked = appetite.ask(2, &[lane()]);
+        let asked = appetite.ask(2, Rooms::default(), &[lane()]);
         appetite.claimed(&asked, &[Claimed::clone(&job)], now);
-        assert!(appetite.ask(5, &[]).is_empty(), "the lane came back short");
+        assert!(
+            appetite.ask(5, Rooms::default(), &[]).is_empty(),
+            "the lane came back short"
+        );
         appetite.woken(Woken::Time, now);
-        assert!(appetite.ask(5, &[]).is_empty());
+        assert!(appetite.ask(5, Rooms::default(), &[]).is_empty());
         appetite.woken(Woken::Hint, now);
-        assert_eq!(appetite.ask(5, &[])[0].lane, lane());
+        assert_eq!(appetite.ask(5, Rooms::default(), &[])[0].lane, lane());
         assert_eq!(appetite.look_at(), Some(now));
+    }
+
+    #[test]
+    fn where_all_known_queues_are_full_a_hint_is_awaited_and_then_looked_for() {
+        let now = Instant::now();
+        let mut appetite = Appetite::new(Duration::from_secs(1), now);
+        appetite.looked(&[lane()], now);
+        assert!(appetite.look_at() > Some(now), "there is work");
+        let limits = [("q".to_owned(), 1)].into();
+        let full = || Rooms::beside(&limits, ["q"].into_iter());
+        assert!(appetite.ask(5, full(), &[]).is_empty());
+        appetite.looked(&[lane()], now);
+        assert_eq!(appetite.look_at(), None, "it can take none of it");
+        appetite.woken(Woken::Hint, now);
+        assert_eq!(appetite.look_at(), Some(now));
+        let other = Lane {
+            queue: "other".to_owned(),
+            ..lane()
+        };
+        appetite.looked(&[lane(), other.clone()], now);
+        assert_eq!(appetite.ask(5, full(), &[])[0].lane, other);
     }
 }

@@ -128,6 +128,14 @@ impl Flight {
         self.entries.len()
     }
 
+    /// The queues of the jobs that are held, without those that are being settled: their places are
+    /// free by the time that anything is claimed beside them.
+    pub(super) fn queues(&self) -> impl Iterator<Item = &str> {
+        let held = self.entries.values();
+        held.filter(|entry| !matches!(entry.phase, Phase::Settling))
+            .map(|entry| entry.job.queue.as_str())
+    }
+
     /// The held job of that lease.
     pub(super) fn get(&self, lease: LeaseRef) -> Option<&Entry> {
         self.entries.get(&lease)

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::calls::{ExchangeAnswer, RenewalAnswer};
 use super::engine::Engine;
 use super::flight::Sent;
+use super::lanes::Rooms;
 use crate::ledger::job::{Lane, LeaseRef, Outcome, Settlement, Verdict};
 use crate::ledger::state::State;
 use crate::store::{BATCH_MAX, ClaimRequest, Exchanged, StoreError};
@@ -86,7 +87,8 @@ impl Engine {
                 tenant: entry.job.tenant.clone(),
             })
             .collect();
-        let shares = self.appetite.ask(capacity, &settled);
+        let rooms = Rooms::beside(&self.options.limits, self.flight.queues());
+        let shares = self.appetite.ask(capacity, rooms, &settled);
         (!shares.is_empty()).then(|| ClaimRequest {
             worker: self.options.name.clone(),
             lease: self.options.lease,

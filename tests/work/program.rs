@@ -174,6 +174,58 @@ pub(crate) async fn a_worker_ends_when_its_queues_are_empty(ledger: &Ledger) {
     assert_eq!(ledger.value(&by).await, "w1");
 }
 
+pub(crate) async fn queues_and_their_limits_may_come_from_the_config(ledger: &Ledger) {
+    let store = open(ledger).await;
+    let home = tempfile::tempdir().expect("a directory");
+    let running = home.path().join("running");
+    std::fs::create_dir(&running).expect("a directory");
+    let jobs: Vec<_> = (0..6).map(|number| job(&number.to_string())).collect();
+    let ids = enqueue(store.as_ref(), &jobs).await;
+    // Each command counts how many run beside it.
+    let script = format!(
+        "sh -c 'touch {0}/$$; sleep 0.1; ls {0} | wc -l; rm {0}/$$'",
+        running.display()
+    );
+    let config = home.path().join("config.toml");
+    std::fs::write(
+        &config,
+        "[work.queues.thumbnails]\nconcurrency = 2\n[work.queues.mail]\nconcurrency = 3\n",
+    )
+    .expect("a file");
+    let arguments = ["--exec", &script, "--until-empty", "--log-level", "warn"];
+    let variable = config.display().to_string();
+    let ran = Work::start(
+        ledger,
+        home.path(),
+        &arguments,
+        &[("LEDGERTOP_CONFIG", &variable)],
+    )
+    .ended(home.path())
+    .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.messages);
+    let mut counts = Vec::new();
+    for id in ids {
+        let done = row(store.as_ref(), id).await;
+        counts.push(done.output_ref.map(|text| text.as_str().to_owned()));
+    }
+    let two = |count: &Option<String>| count.as_deref() == Some("2");
+    assert!(
+        counts.iter().all(|count| count.as_deref() <= Some("2")),
+        "{counts:?}"
+    );
+    assert!(counts.iter().any(two), "{counts:?}");
+
+    let none = Work::start(ledger, home.path(), &["--exec", "true"], &[])
+        .ended(home.path())
+        .await;
+    assert_eq!(none.code, Some(2), "{}", none.messages);
+    assert!(
+        none.messages.contains("no queue is named"),
+        "{}",
+        none.messages
+    );
+}
+
 pub(crate) async fn a_command_does_not_see_the_workers_own_variables(ledger: &Ledger) {
     let store = open(ledger).await;
     let home = tempfile::tempdir().expect("a directory");

@@ -139,6 +139,76 @@ pub(crate) async fn a_process_that_was_stopped_past_its_lease_is_refused_when_it
     assert_eq!(ledger.value(winner).await, "next");
 }
 
+/// How many handlers of a queue run, and the most that ever did.
+#[derive(Debug, Default, Clone, Copy)]
+struct Load {
+    now: usize,
+    most: usize,
+}
+
+pub(crate) async fn no_queue_has_more_jobs_in_hand_than_its_limit_and_holds_up_no_other(
+    ledger: &Ledger,
+) {
+    let store = open(ledger).await;
+    let of = |queue: &str, count| {
+        let queue = queue.to_owned();
+        (0..count).map(move |number| NewJob {
+            queue: queue.clone(),
+            tenant: format!("tenant_{}", number % 2),
+            ..job(&format!("{queue}_{number}"))
+        })
+    };
+    let slow: Vec<NewJob> = of("slow", 40).collect();
+    let slow = enqueue(store.as_ref(), &slow).await;
+    let loads: Arc<Mutex<BTreeMap<String, Load>>> = Arc::default();
+    let (let_go, gate) = tokio::sync::watch::channel(false);
+    let noted = Arc::clone(&loads);
+    let handlers = handlers(move |job| {
+        let (noted, mut gate) = (Arc::clone(&noted), gate.clone());
+        async move {
+            {
+                let mut loads = noted.lock().expect("no holder panics");
+                let load = loads.entry(job.queue.clone()).or_default();
+                load.now += 1;
+                load.most = load.most.max(load.now);
+            }
+            if job.queue == "slow" {
+                gate.wait_for(|open| *open).await.expect("it is held open");
+            } else {
+                tokio::task::yield_now().await;
+            }
+            let mut loads = noted.lock().expect("no holder panics");
+            loads.entry(job.queue).or_default().now -= 1;
+            done("out")
+        }
+    });
+    let options = WorkerOptions {
+        concurrency: 8,
+        limits: BTreeMap::from([("slow".to_owned(), 3), ("quick".to_owned(), 4)]),
+        ..options("w1")
+    };
+    let worker = start(Arc::clone(&store), handlers, options);
+    let of_slow = |loads: &BTreeMap<String, Load>| loads.get("slow").map(|load| load.now);
+    until("the slow queue is full", || {
+        of_slow(&loads.lock().expect("no holder panics")) == Some(3)
+    })
+    .await;
+    // The slow queue has far more to do, and the others still get what is theirs.
+    for queue in ["quick", "free"] {
+        let jobs: Vec<NewJob> = of(queue, 60).collect();
+        let ids = enqueue(store.as_ref(), &jobs).await;
+        until_all(store.as_ref(), &ids, State::Succeeded).await;
+    }
+    let_go.send(true).expect("handlers wait for it");
+    until_all(store.as_ref(), &slow, State::Succeeded).await;
+    worker.stop().await;
+    let loads = loads.lock().expect("no holder panics").clone();
+    let most = |queue: &str| loads.get(queue).map(|load| load.most);
+    assert_eq!(most("slow"), Some(3), "{loads:?}");
+    assert!(most("quick") <= Some(4), "{loads:?}");
+    assert!(most("free") <= Some(8), "{loads:?}");
+}
+
 pub(crate) async fn a_tenant_with_many_jobs_keeps_no_other_waiting(ledger: &Ledger) {
     let store = open(ledger).await;
     let of = |tenant: &str, count| {
