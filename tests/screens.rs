@@ -3,8 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+#[path = "screens/job.rs"]
+mod job;
 #[path = "screens/sample.rs"]
 mod sample;
+#[path = "screens/story.rs"]
+mod story;
 
 use std::time::Duration;
 

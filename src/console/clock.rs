@@ -108,6 +108,28 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// A moment with its date where it was another day than `now`: `03:07:42`, `29 Nov 22:14:03`;
+    /// `12s ago` in relative style. At most [`STAMP`] columns in this millennium.
+    pub fn stamp(self, at: Timestamp, now: Timestamp) -> String {
+        let (at_utc, now_utc) = (calendar(at), calendar(now));
+        match (self.style, self.zone) {
+            (TimeStyle::Relative, _) => format!("{} ago", coarse(now.since(at))),
+            (TimeStyle::Utc, _) => stamped(&at_utc, &now_utc),
+            (TimeStyle::Local, LocalZone::Machine) => stamped(
+                &at_utc.with_timezone(&Local),
+                &now_utc.with_timezone(&Local),
+            ),
+            (TimeStyle::Local, LocalZone::Named(zone)) => {
+                stamped(&at_utc.with_timezone(&zone), &now_utc.with_timezone(&zone))
+            }
+        }
+    }
+}
+
+/// The columns of a moment with its date, and of one without.
+pub const STAMP: u16 = 15;
+
 /// The moment as a date, at most some millennia away: beyond, no zone can be applied.
 fn calendar(at: Timestamp) -> DateTime<Utc> {
     const FAR_S: i64 = 200_000_000_000;
@@ -140,6 +162,20 @@ where
 {
     let same_day = at.date_naive() == now.date_naive();
     let form = if same_day { "%H:%M:%S" } else { "%-d %b" };
+    at.format(form).to_string()
+}
+
+fn stamped<Z>(at: &DateTime<Z>, now: &DateTime<Z>) -> String
+where
+    Z: TimeZone,
+    Z::Offset: std::fmt::Display,
+{
+    let same_day = at.date_naive() == now.date_naive();
+    let form = if same_day {
+        "%H:%M:%S"
+    } else {
+        "%-d %b %H:%M:%S"
+    };
     at.format(form).to_string()
 }
 
@@ -186,6 +222,9 @@ mod tests {
         assert_eq!(clock(TimeStyle::Utc).moment(now, now), "03:02:42");
         assert_eq!(clock(TimeStyle::Utc).moment(earlier, now), "29 Nov");
         assert_eq!(clock(TimeStyle::Relative).moment(earlier, now), "4h");
+        assert_eq!(clock(TimeStyle::Utc).stamp(now, now), "03:02:42");
+        assert_eq!(clock(TimeStyle::Utc).stamp(earlier, now), "29 Nov 23:02:42");
+        assert_eq!(clock(TimeStyle::Relative).stamp(earlier, now), "4h ago");
     }
 
     #[test]

@@ -19,10 +19,12 @@ use super::dialog::Dialog;
 use super::keymap::{Keymap, Place};
 
 mod field;
+mod job;
 mod order;
 mod view;
 
 pub use field::{Field, Filter};
+pub use job::{Found, JobState, numbers};
 pub use order::Order;
 pub use view::{Chosen, OverviewState, QueueState, View};
 

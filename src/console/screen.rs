@@ -20,6 +20,7 @@ mod flow;
 mod footer;
 mod header;
 mod headline;
+pub mod job;
 mod leases;
 mod overview;
 mod panes;

@@ -5,7 +5,9 @@ pub mod bar;
 pub mod canvas;
 pub mod facts;
 pub mod histogram;
+pub mod machine;
 pub mod pane;
 pub mod sparkline;
+pub mod timeline;
 
 pub use canvas::Canvas;
