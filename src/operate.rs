@@ -9,10 +9,9 @@
 
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use crate::ledger::job::{Operation, Outcome};
 use crate::ledger::plan::PLAN_BATCH_MAX;
+pub use crate::ledger::plan::Target;
 use crate::store::{Act, Store, StoreError};
 
 pub mod operator;
@@ -29,15 +28,6 @@ pub const TYPED_COUNT_FROM: u64 = 20;
 /// How often an act is asked for again whose answer was lost: asking again is safe, and tells what
 /// it did.
 const TRIES: u32 = 3;
-
-/// A job as it was seen when somebody decided to act on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Target {
-    /// The job.
-    pub job: Uuid,
-    /// The version that was seen; another one makes the act stale.
-    pub version: u32,
-}
 
 /// The handle that acts. Holds a store that may write, and who acts.
 #[derive(Clone)]

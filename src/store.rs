@@ -24,6 +24,7 @@ pub mod error;
 mod fault;
 pub mod look;
 pub mod migrate;
+pub mod plans;
 mod postgres;
 mod row;
 mod sqlite;
@@ -33,6 +34,7 @@ pub use audit::Audit;
 pub use error::StoreError;
 pub use look::Look;
 pub use migrate::init;
+pub use plans::Plans;
 pub use url::{DatabaseKind, LedgerUrl};
 
 /// The most jobs that one call enqueues, claims, settles or renews: keeps statements, locks and
@@ -191,6 +193,9 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Where the ledger cannot be reached.
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError>;
+
+    /// The plans of this ledger.
+    fn plans(&self) -> &dyn Plans;
 
     /// Waits until another process may have made something ready, or until `timeout`. Only a hint:
     /// the caller looks for work either way.

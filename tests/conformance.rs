@@ -21,6 +21,8 @@ mod ledger;
 mod look;
 #[path = "conformance/operate.rs"]
 mod operate;
+#[path = "conformance/plans.rs"]
+mod plans;
 #[path = "support/postgres.rs"]
 mod postgres_database;
 #[path = "conformance/schema.rs"]
@@ -66,6 +68,7 @@ on_both_databases! {
         a_newer_schema_is_refused_and_left_alone,
         a_schema_of_another_text_is_refused_and_left_alone,
         a_database_without_a_ledger_says_how_to_make_one,
+        a_ledger_without_plans_is_upgraded_with_its_jobs,
         the_transitions_table_is_the_table;
     enqueue:
         a_known_key_is_a_duplicate_of_the_job_that_has_it,
@@ -123,6 +126,19 @@ on_both_databases! {
         every_test_of_the_language_finds_what_it_says,
         ages_parents_and_children_are_asked_of_the_database,
         each_order_is_total_and_pages_are_its_pieces;
+    plans:
+        the_table_of_plan_transitions_is_the_table,
+        a_redrive_goes_one_job_first_and_widens_while_it_holds,
+        a_job_that_fails_again_as_one_did_before_stops_the_plan,
+        jobs_that_changed_are_left_alone_and_named,
+        what_was_approved_never_changes,
+        a_job_is_in_a_plan_once_and_operated_on_once,
+        no_event_names_a_plan_that_is_not_under_way,
+        of_many_executors_one_holds_the_plan,
+        a_plan_moves_as_its_table_says_and_its_executor_is_told,
+        the_ends_of_a_plan_that_nobody_carries_out_are_recorded,
+        every_operation_works_in_bulk,
+        a_revoke_outlives_renewals_and_nothing_else;
     laws:
         whatever_the_table_does_not_hold_is_refused_by_name,
         every_move_of_the_table_can_be_made_by_hand_and_leaves_its_event,

@@ -12,7 +12,7 @@ use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
 };
 use crate::ledger::policy::Policy;
-use crate::store::{Act, ClaimRequest, Exchanged, Store, StoreError, Swept};
+use crate::store::{Act, ClaimRequest, Exchanged, Plans, Store, StoreError, Swept};
 
 /// Whether calls pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +102,10 @@ impl Store for Network {
 
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError> {
         self.pass().await.job(job).await
+    }
+
+    fn plans(&self) -> &dyn Plans {
+        self.store.plans()
     }
 
     async fn wait_for_hint(&self, timeout: Duration) {

@@ -228,13 +228,24 @@ pub struct Chapter {
     pub ending: Ending,
 }
 
+/// A plan that was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovedPlan {
+    /// Its id, as it is stored.
+    pub id: SafeText,
+    /// What it does, as it is stored.
+    pub operation: SafeText,
+    /// When it was approved.
+    pub approved_at: Moment,
+}
+
 /// What the laws refer to besides the jobs themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
     /// Every version of every policy.
     pub policies: Vec<Policy>,
-    /// Every approved plan. No ledger has any yet.
-    pub plans: Vec<SafeText>,
+    /// Every approved plan.
+    pub plans: Vec<ApprovedPlan>,
 }
 
 /// A part of a ledger, read at one instant.

@@ -295,6 +295,15 @@ pub struct Plan {
     pub lease_expires_at: Option<Timestamp>,
 }
 
+/// A job as it was seen when somebody decided to act on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The job.
+    pub job: Uuid,
+    /// The version that was seen; another one makes the act stale.
+    pub version: u32,
+}
+
 /// What became of one job of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum JobOutcome {

@@ -66,7 +66,7 @@ impl Call<'_> {
     fn explain_answer(&self, code: &str, message: &str, hint: Option<&str>) -> StoreError {
         let rule = message.split_once("ledger: ").map(|(_, rule)| rule);
         match (code, rule) {
-            ("LT001" | "LT002" | "LT003" | "LT004", _) => self.refused(message),
+            ("LT001" | "LT002" | "LT003" | "LT004" | "LT005", _) => self.refused(message),
             // SQLite has no SQLSTATE for a trigger's refusal; its text begins with this word.
             (_, Some(rule)) => self.refused(rule.trim_end_matches('\'')),
             // Checks and bounds: 23514, 23502, 22P02, 22001, 22003; SQLite's CHECK and NOT NULL.

@@ -50,17 +50,31 @@ pub(crate) const LIST: &str = include_str!("../../assets/sql/schema_list.sql");
 /// noted.
 pub(crate) type Applied = (i64, Option<String>);
 
-const POSTGRES: [Migration; 1] = [Migration {
-    version: 1,
-    name: "ledger",
-    sql: include_str!("../../assets/migrations/postgres/0001_ledger.sql"),
-}];
+const POSTGRES: [Migration; 2] = [
+    Migration {
+        version: 1,
+        name: "ledger",
+        sql: include_str!("../../assets/migrations/postgres/0001_ledger.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "plans",
+        sql: include_str!("../../assets/migrations/postgres/0002_plans.sql"),
+    },
+];
 
-const SQLITE: [Migration; 1] = [Migration {
-    version: 1,
-    name: "ledger",
-    sql: include_str!("../../assets/migrations/sqlite/0001_ledger.sql"),
-}];
+const SQLITE: [Migration; 2] = [
+    Migration {
+        version: 1,
+        name: "ledger",
+        sql: include_str!("../../assets/migrations/sqlite/0001_ledger.sql"),
+    },
+    Migration {
+        version: 2,
+        name: "plans",
+        sql: include_str!("../../assets/migrations/sqlite/0002_plans.sql"),
+    },
+];
 
 /// Every migration of a database, oldest first.
 pub const fn migrations(kind: DatabaseKind) -> &'static [Migration] {

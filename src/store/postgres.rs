@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::audit::Pages;
-use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Store, StoreError, Swept};
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Plans, Store, StoreError, Swept};
 use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
@@ -33,6 +33,7 @@ mod hint;
 mod look;
 mod moment;
 mod operate;
+mod plans;
 mod reads;
 mod rows;
 mod session;
@@ -248,6 +249,10 @@ impl Store for PostgresStore {
 
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError> {
         self.line.run(&reads::Job(job)).await
+    }
+
+    fn plans(&self) -> &dyn Plans {
+        self
     }
 
     async fn wait_for_hint(&self, timeout: Duration) {

@@ -17,6 +17,7 @@ mod hint;
 mod lease;
 mod look;
 mod operate;
+mod plans;
 mod policy;
 mod settle;
 mod sweep;
@@ -29,7 +30,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::audit::Pages;
-use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Store, StoreError, Swept};
+use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Plans, Store, StoreError, Swept};
 use crate::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
@@ -169,6 +170,10 @@ impl Store for SqliteStore {
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError> {
         let call = self.access.reading("job");
         call.within(operate::job(&call, job)).await
+    }
+
+    fn plans(&self) -> &dyn Plans {
+        self
     }
 
     async fn wait_for_hint(&self, timeout: Duration) {

@@ -5,7 +5,7 @@
 //! event is missing, what only that event could have told is unknown from there on. Next: `laws`.
 
 use crate::ledger::audit::{Doing, Entry, LastFailure, Moment, PolicyRef, Unreadable};
-use crate::ledger::event::EventKind;
+use crate::ledger::event::{ActorKind, EventKind};
 use crate::ledger::policy::Policy;
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
@@ -69,6 +69,8 @@ pub(super) struct Replay {
     pub(super) settled: Option<u32>,
     /// The event that ended the wait for a moment or for children.
     pub(super) left_pending: Option<(u32, EventKind)>,
+    /// The plans that acted on the job.
+    pub(super) plans: Vec<SafeText>,
     /// Whether an event was missing or could not be understood.
     pub(super) torn: bool,
 }
@@ -106,6 +108,9 @@ impl Replay {
         if self.state != Some(entry.to) {
             self.since = entry.at;
         }
+        let operates = entry.doing.actor_kind == ActorKind::Operator;
+        self.plans
+            .extend(entry.doing.plan.clone().filter(|_plan| operates));
         self.version = entry.version;
         self.at = entry.at;
         self.state = Some(entry.to);

@@ -1,15 +1,15 @@
 //! The policies and plans of a ledger, found quickly.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::ledger::audit::{PolicyRef, Rules};
+use crate::ledger::audit::{ApprovedPlan, PolicyRef, Rules};
 use crate::ledger::policy::Policy;
 
 /// What the laws refer to besides the job.
 #[derive(Debug, Default)]
 pub(super) struct Rulebook<'r> {
     policies: HashMap<&'r str, Vec<&'r Policy>>,
-    plans: HashSet<&'r str>,
+    plans: HashMap<&'r str, &'r ApprovedPlan>,
 }
 
 impl<'r> Rulebook<'r> {
@@ -19,7 +19,8 @@ impl<'r> Rulebook<'r> {
             let versions = book.policies.entry(policy.name.as_str()).or_default();
             versions.push(policy);
         }
-        book.plans.extend(rules.plans.iter().map(AsRef::as_ref));
+        let plans = rules.plans.iter().map(|plan| (plan.id.as_str(), plan));
+        book.plans.extend(plans);
         book
     }
 
@@ -32,8 +33,8 @@ impl<'r> Rulebook<'r> {
             .copied()
     }
 
-    /// Whether the plan was approved.
-    pub(super) fn holds_plan(&self, plan: &str) -> bool {
-        self.plans.contains(plan)
+    /// The plan of that id, if it was approved.
+    pub(super) fn plan(&self, plan: &str) -> Option<&'r ApprovedPlan> {
+        self.plans.get(plan).copied()
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::ledger::audit::{
-    Chapter, Children, CurrentRow, Doing, Ending, Entry, LastFailure, Moment, Outline, Page,
-    PolicyRef, Rules,
+    ApprovedPlan, Chapter, Children, CurrentRow, Doing, Ending, Entry, LastFailure, Moment,
+    Outline, Page, PolicyRef, Rules,
 };
 use crate::ledger::error_class::ErrorClass;
 use crate::ledger::event::{ActorKind, EventKind};
@@ -23,7 +23,20 @@ use super::{Report, Verifier};
 /// The moment at which histories begin: 2026-11-30T02:45:00Z.
 pub(super) const BEGIN: Moment = Moment::from_millis(1_796_006_700_000);
 
-/// The rules of every test: two versions of one policy.
+/// A redrive that was approved when histories begin.
+pub(super) const PLAN: &str = "0197e3f0-0000-7000-8000-00000000000a";
+/// One that was approved after they have ended.
+pub(super) const LATE_PLAN: &str = "0197e3f0-0000-7000-8000-00000000000b";
+
+fn approved(id: &str, approved_at: Moment) -> ApprovedPlan {
+    ApprovedPlan {
+        id: text(id),
+        operation: text("redrive"),
+        approved_at,
+    }
+}
+
+/// The rules of every test: two versions of one policy, and two plans.
 pub(super) fn rules() -> Rules {
     let first = Policy {
         max_attempts: 3,
@@ -37,7 +50,10 @@ pub(super) fn rules() -> Rules {
     };
     Rules {
         policies: vec![first, second],
-        plans: Vec::new(),
+        plans: vec![
+            approved(PLAN, BEGIN),
+            approved(LATE_PLAN, BEGIN.plus(Duration::from_hours(24_000))),
+        ],
     }
 }
 

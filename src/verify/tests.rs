@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::testing::{Choice, Story, choices, judge, judge_pages, text};
+use super::testing::{Choice, LATE_PLAN, PLAN, Story, choices, judge, judge_pages, text};
 use super::{Breach, Law, Report, Verifier};
 use crate::ledger::audit::{Children, Ending, Outline, Twins, Unreadable};
 use crate::ledger::event::{ActorKind, EventKind as E};
@@ -250,6 +250,34 @@ fn a_plan_that_nobody_approved_breaks_l7() {
     later.last().doing.plan.clone_from(&plan);
     later.row.doing.plan = plan;
     assert_eq!(found(&later.judge()), [(Law::L7, Some(4))]);
+}
+
+#[test]
+fn an_approved_plan_acts_once_on_a_job_as_it_was_approved_to() {
+    let plan = Some(text(PLAN));
+    let rejected = Story::ready().attempt(E::Reject, S::Quarantined);
+    let mut redriven = rejected.clone().then(E::Redrive, S::Ready);
+    redriven.last().doing.plan.clone_from(&plan);
+    redriven.row.doing.plan.clone_from(&plan);
+    assert_eq!(found(&redriven.judge()), []);
+
+    let mut again = redriven
+        .attempt(E::Reject, S::Quarantined)
+        .then(E::Redrive, S::Ready);
+    again.last().doing.plan.clone_from(&plan);
+    again.row.doing.plan.clone_from(&plan);
+    assert_eq!(found(&again.judge()), [(Law::L7, Some(7))]);
+
+    let mut discarded = rejected.clone().then(E::Discard, S::Discarded);
+    discarded.last().doing.plan.clone_from(&plan);
+    discarded.row.doing.plan.clone_from(&plan);
+    assert_eq!(found(&discarded.judge()), [(Law::L7, Some(4))]);
+
+    let late = Some(text(LATE_PLAN));
+    let mut early = rejected.then(E::Redrive, S::Ready);
+    early.last().doing.plan.clone_from(&late);
+    early.row.doing.plan = late;
+    assert_eq!(found(&early.judge()), [(Law::L7, Some(4))]);
 }
 
 #[test]

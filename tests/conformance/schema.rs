@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 
 use ledgertop::ledger::transition::{AttemptStep, Failure, FenceStep, TABLE, UnsettledStep};
-use ledgertop::store::migrate::{known_version, migrations};
+use ledgertop::store::migrate::{known_version, migrations, print_sql};
 use ledgertop::store::{self, DatabaseKind, StoreError};
 
 use crate::ledger::Ledger;
+use crate::steps::{count_events, enqueue, job};
 
 pub(crate) async fn init_makes_the_newest_schema_and_a_second_one_changes_nothing(ledger: &Ledger) {
     let known = known_version(ledger.kind());
@@ -125,6 +126,60 @@ pub(crate) async fn a_database_without_a_ledger_says_how_to_make_one(ledger: &Le
         assert!(matches!(error, StoreError::NotALedger { .. }), "{error}");
         assert!(error.to_string().contains("init"), "{error}");
     }
+}
+
+pub(crate) async fn a_ledger_without_plans_is_upgraded_with_its_jobs(ledger: &Ledger) {
+    let older = match ledger.kind() {
+        DatabaseKind::Postgres => "DROP SCHEMA public CASCADE; CREATE SCHEMA public;".to_owned(),
+        DatabaseKind::Sqlite => {
+            // The very file, emptied: triggers first, then what they are on.
+            let names = ledger
+                .rows(
+                    "SELECT type || ' ' || name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' \
+                     AND type IN ('trigger', 'view', 'table') \
+                     ORDER BY type = 'table', name = 'plans'",
+                )
+                .await;
+            let drops = names.into_iter().flatten().flatten();
+            drops.map(|name| format!("DROP {name};")).collect()
+        }
+    };
+    ledger.sql(&older).await.expect("it runs");
+    let all = print_sql(ledger.kind());
+    let (first, _rest) = all
+        .split_once("-- Plans: bulk operations")
+        .expect("the second migration begins with its header");
+    ledger.sql(first).await.expect("it runs");
+    ledger
+        .sql(
+            "INSERT INTO jobs (idempotency_key, queue, kind, event, actor_kind, actor) \
+             VALUES ('old', 'thumbnails', 'render', 'enqueue', 'producer', 'x')",
+        )
+        .await
+        .expect("it runs");
+
+    let refused = ledger.url().store().await.map(drop);
+    assert!(
+        matches!(refused, Err(StoreError::OlderSchema { .. })),
+        "{refused:?}"
+    );
+    let report = store::init(ledger.url()).await.expect("the upgrade");
+    assert_eq!(
+        (report.before, report.after),
+        (1, known_version(ledger.kind()))
+    );
+    enqueue(ledger, &[job("old"), job("new")]).await;
+    assert_eq!(count_events(ledger, "duplicate").await, "1");
+    assert!(
+        ledger
+            .store()
+            .await
+            .plans()
+            .plans(10)
+            .await
+            .expect("plans")
+            .is_empty()
+    );
 }
 
 pub(crate) async fn the_transitions_table_is_the_table(ledger: &Ledger) {

@@ -10,7 +10,7 @@ use ledgertop::ledger::job::{
     Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
 };
 use ledgertop::ledger::policy::Policy;
-use ledgertop::store::{Act, ClaimRequest, Exchanged, Store, StoreError, Swept};
+use ledgertop::store::{Act, ClaimRequest, Exchanged, Plans, Store, StoreError, Swept};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -146,6 +146,10 @@ impl Store for Faulty {
 
     async fn job(&self, job: Uuid) -> Result<Option<JobRow>, StoreError> {
         self.pass().await?.job(job).await
+    }
+
+    fn plans(&self) -> &dyn Plans {
+        self.store.plans()
     }
 
     async fn wait_for_hint(&self, timeout: Duration) {

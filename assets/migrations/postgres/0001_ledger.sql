@@ -302,6 +302,10 @@ BEGIN
   IF NEW.note = OLD.note THEN
     NEW.note := NULL;
   END IF;
+  -- Nor did the plan of the event before have part in it: a plan acts on a job once.
+  IF NEW.actor_kind = 'operator' AND NEW.plan = OLD.plan THEN
+    NEW.plan := NULL;
+  END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER jobs_fill_update BEFORE UPDATE ON jobs FOR EACH ROW

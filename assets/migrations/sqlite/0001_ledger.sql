@@ -358,7 +358,8 @@ BEGIN
     actor = CASE WHEN NEW.actor = OLD.actor
       AND (NEW.actor_kind = 'operator' OR NEW.actor_kind <> OLD.actor_kind)
       THEN 'sql' ELSE NEW.actor END,
-    note = CASE WHEN NEW.note = OLD.note THEN NULL ELSE NEW.note END
+    note = CASE WHEN NEW.note = OLD.note THEN NULL ELSE NEW.note END,
+    plan = CASE WHEN NEW.actor_kind = 'operator' AND NEW.plan = OLD.plan THEN NULL ELSE NEW.plan END
   WHERE id = NEW.id AND NEW.updated_at = OLD.updated_at AND NEW.version = OLD.version + 1;
 
   INSERT INTO job_events

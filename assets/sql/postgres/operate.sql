@@ -1,7 +1,8 @@
 -- An operator's act on one job, where its version is the one that was seen and its state one that the table
--- of transitions lets the act leave. $1 id, $2 version, $3 event, $4 state after, $5 states before, $6
+-- of transitions lets the act leave. A revoke also goes through where only renewals came between: the claim is
+-- the same. $1 id, $2 version, $3 event, $4 state after, $5 states before, $6
 -- actor, $7 note. No row: read the job to learn why.
--- Index: jobs_pkey. Lock: the one row.
+-- Index: jobs_pkey, job_events_pkey. Lock: the one row.
 WITH stamp AS MATERIALIZED (SELECT clock_timestamp() AS now)
 UPDATE jobs j SET
   event = $3,
@@ -23,5 +24,8 @@ UPDATE jobs j SET
   note = $7,
   plan = NULL
 FROM stamp
-WHERE j.id = $1 AND j.version = $2 AND j.state = ANY ($5::text[])
+WHERE j.id = $1 AND j.state = ANY ($5::text[])
+  AND (j.version = $2 OR $3 = 'revoke' AND j.version > $2 AND j.fence = (
+    SELECT e.fence FROM job_events e
+    WHERE e.job_id = $1 AND e.version = $2 AND e.to_state = 'running'))
 RETURNING j.state, j.version

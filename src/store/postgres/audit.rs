@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::call::Fault;
 use super::session::Session;
 use super::{moment, rows};
-use crate::ledger::audit::{CurrentRow, Moment, Outline, Rules, Twins, Unreadable};
+use crate::ledger::audit::{ApprovedPlan, CurrentRow, Moment, Outline, Rules, Twins, Unreadable};
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
@@ -120,6 +120,9 @@ async fn page(
     let policies = sqlx::query(include_str!("../../../assets/sql/audit_policies.sql"))
         .fetch_all(&mut *transaction)
         .await?;
+    let plans = sqlx::query(include_str!("../../../assets/sql/postgres/audit_plans.sql"))
+        .fetch_all(&mut *transaction)
+        .await?;
     transaction.rollback().await?;
     let reading = Reading {
         events,
@@ -131,7 +134,7 @@ async fn page(
             .iter()
             .map(rows::policy)
             .collect::<Result<_, _>>()?,
-        plans: Vec::new(),
+        plans: plans.iter().map(plan).collect::<Read<_>>()?,
     };
     Ok((reading, rules))
 }
@@ -155,6 +158,14 @@ async fn twins(connection: &mut PgConnection) -> Result<Vec<Twins>, Fault> {
         ))
     });
     twins.collect()
+}
+
+fn plan(row: &PgRow) -> Read<ApprovedPlan> {
+    Ok(ApprovedPlan {
+        id: SafeText::new(&text(row, "id")?),
+        operation: SafeText::new(&text(row, "operation")?),
+        approved_at: moment(row, "approved_at")?,
+    })
 }
 
 /// One event.

@@ -15,7 +15,7 @@ use super::access::{explain, statement};
 use super::columns::Columns;
 use super::connect::{self, Purpose};
 use super::policy::read_policy;
-use crate::ledger::audit::{CurrentRow, Outline, Rules, Twins, Unreadable};
+use crate::ledger::audit::{ApprovedPlan, CurrentRow, Moment, Outline, Rules, Twins, Unreadable};
 use crate::ledger::num;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
@@ -94,16 +94,13 @@ impl Source for SqliteAudit {
         let call = call(&ledger);
         let mut connection = self.take(&call).await?;
         let read = within(DEADLINE, &call, page(&mut connection, from));
-        let (reading, policies) = read.await?;
+        let (reading, policies, plans) = read.await?;
         let policies = policies
             .iter()
             .map(|row| read_policy(row, |error| explain(&call, error)))
             .collect::<Result<_, _>>()?;
         self.connection = Some(connection);
-        let rules = Rules {
-            policies,
-            plans: Vec::new(),
-        };
+        let rules = Rules { policies, plans };
         Ok((reading, rules))
     }
 
@@ -157,7 +154,7 @@ async fn outline(connection: &mut SqliteConnection) -> Read<Known> {
 async fn page(
     connection: &mut SqliteConnection,
     from: &Cursor<String>,
-) -> Read<(Reading<String>, Vec<SqliteRow>)> {
+) -> Read<(Reading<String>, Vec<SqliteRow>, Vec<ApprovedPlan>)> {
     let limit = num::signed(num::count(PAGE_MAX));
     let (job, version) = match from {
         Cursor::Begin => ("", i64::MIN),
@@ -182,6 +179,10 @@ async fn page(
     let policies = sqlx::query(include_str!("../../../assets/sql/audit_policies.sql"))
         .fetch_all(&mut *transaction)
         .await?;
+    let plans = sqlx::query(statement!("audit_plans"))
+        .fetch_all(&mut *transaction)
+        .await?;
+    let plans = plans.iter().map(plan).collect::<Read<Vec<_>>>()?;
     transaction.rollback().await?;
     let rows = rows.iter().map(row).collect::<Read<Vec<_>>>()?;
     let reading = Reading {
@@ -189,7 +190,17 @@ async fn page(
         rows,
         limit: PAGE_MAX,
     };
-    Ok((reading, policies))
+    Ok((reading, policies, plans))
+}
+
+fn plan(row: &SqliteRow) -> Read<ApprovedPlan> {
+    let columns = Columns(row);
+    let approved_at = columns.integer("approved_at")?;
+    Ok(ApprovedPlan {
+        id: SafeText::new(&columns.shown("id")?),
+        operation: SafeText::new(&columns.shown("operation")?),
+        approved_at: Moment::from_millis(approved_at),
+    })
 }
 
 async fn twins(connection: &mut SqliteConnection) -> Read<Vec<Twins>> {

@@ -14,7 +14,7 @@ use super::access::{Call, statement};
 use super::columns::Columns;
 use super::settle::state_and_version;
 use crate::ledger::event::ActorKind;
-use crate::ledger::job::{JobRow, NAME_MAX_BYTES, Outcome, TEXT_MAX_BYTES};
+use crate::ledger::job::{JobRow, NAME_MAX_BYTES, Operation, Outcome, TEXT_MAX_BYTES};
 use crate::ledger::state::State;
 use crate::store::row::{Move, RawJob, cut};
 use crate::store::{Act, StoreError};
@@ -56,7 +56,7 @@ async fn attempt(call: &Call<'_>, ready: &Ready<'_>) -> Result<Option<Outcome>, 
     let Some((state, version)) = current(call, &mut transaction, act.job).await? else {
         return Ok(Some(Outcome::NotFound));
     };
-    if version != act.version {
+    if version != act.version && !same_claim(call, &mut transaction, ready).await? {
         let before = done_before(call, &mut transaction, ready).await?;
         return Ok(Some(before.unwrap_or(Outcome::Stale { state, version })));
     }
@@ -79,6 +79,23 @@ async fn attempt(call: &Call<'_>, ready: &Ready<'_>) -> Result<Option<Outcome>, 
     let (state, version) = state_and_version(call, Columns(&row), act.job)?;
     call.commit(transaction).await?;
     Ok(Some(Outcome::Applied { state, version }))
+}
+
+/// Whether a revoke goes through although the version has passed: the claim is the same.
+async fn same_claim(
+    call: &Call<'_>,
+    connection: &mut SqliteConnection,
+    ready: &Ready<'_>,
+) -> Result<bool, StoreError> {
+    if ready.act.operation != Operation::Revoke {
+        return Ok(false);
+    }
+    sqlx::query_scalar(statement!("same_claim"))
+        .bind(&ready.job)
+        .bind(ready.act.version)
+        .fetch_one(connection)
+        .await
+        .map_err(|error| call.explain(&error))
 }
 
 /// What this very act brought when it was done before: its answer was lost, and it is asked again.

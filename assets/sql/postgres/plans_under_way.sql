@@ -1,0 +1,7 @@
+-- The plans that have something to be done: an executor may take them, or jobs of theirs are open though
+-- nobody carries them out. $1 at most so many.
+-- Index: plans_under_way. Lock: none.
+SELECT p.id, p.state = 'running' AS runs FROM plans p
+WHERE (p.state = 'running' OR p.open > 0)
+  AND (p.lease_expires_at IS NULL OR p.lease_expires_at <= clock_timestamp())
+ORDER BY p.id LIMIT $1
