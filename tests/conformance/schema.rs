@@ -141,7 +141,8 @@ pub(crate) async fn a_ledger_without_plans_is_upgraded_with_its_jobs(ledger: &Le
                 )
                 .await;
             let drops = names.into_iter().flatten().flatten();
-            drops.map(|name| format!("DROP {name};")).collect()
+            let drops: Vec<String> = drops.collect();
+            format!("DROP {};", drops.join("; DROP "))
         }
     };
     ledger.sql(&older).await.expect("it runs");
