@@ -21,6 +21,7 @@ use ledgertop::console::text;
 use ledgertop::console::theme::Depth;
 use ledgertop::console::update::update;
 use ledgertop::ledger::text::SafeText;
+use ledgertop::store::StoreError;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use sample::{drawn, empty, frame, incident, key, lines, model, summary, thumbnails};
@@ -70,10 +71,11 @@ fn a_lost_ledger_keeps_its_numbers_and_says_what_happens_next() {
     let mut model = model(incident(), 80, 24);
     model.now += Duration::from_secs(14);
     model.link = Link::Lost {
-        error: SafeText::new(
-            "cannot reach the ledger at postgres://db/jobs: connection refused; nothing was \
-             changed",
-        ),
+        error: StoreError::Unreachable {
+            ledger: SafeText::new("postgres://db/jobs"),
+            message: SafeText::new("connection refused"),
+        }
+        .briefly(),
         next_try: model.now + Duration::from_millis(3_200),
     };
     insta::assert_snapshot!("lost_80x24", drawn(&model));

@@ -161,7 +161,7 @@ async fn a_call_behind_somebody_elses_lock_ends_at_its_limit_and_changes_nothing
     assert!(error.is_transient());
     assert_eq!(
         error.to_string(),
-        "enqueue took longer than 5000 ms and was given up"
+        "enqueue took longer than 5 s and was given up"
     );
     somebody.execute("ROLLBACK").await.expect("let go");
     assert_eq!(number(&database, "SELECT count(*) FROM jobs").await, 0);

@@ -13,7 +13,6 @@ use tokio::sync::watch;
 
 use crate::board::Board;
 use crate::ledger::backoff::full_jitter;
-use crate::ledger::text::SafeText;
 use crate::store::{Feed, StoreError};
 
 use super::OpenFeed;
@@ -101,7 +100,7 @@ impl Reader {
             let error = match self.session(&mut attempt).await {
                 Stop::Ended => return,
                 Stop::Recount => continue,
-                Stop::Failed(error) => SafeText::from(error.to_string()),
+                Stop::Failed(error) => error.briefly(),
             };
             let jitter = full_jitter(RETRY_BASE, RETRY_CAP, attempt.max(1), &mut random);
             let retry_in = RETRY_LEAST + jitter;

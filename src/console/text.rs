@@ -82,13 +82,14 @@ pub fn wrapped(text: &str, most: u16) -> Vec<String> {
     for word in text.split(' ') {
         let mut rest = word;
         loop {
-            let gap = u16::from(!line.is_empty());
-            let free = most.saturating_sub(columns(&line).saturating_add(gap));
-            if columns(rest) <= free {
-                if gap == 1 {
-                    line.push(' ');
-                }
-                line.push_str(rest);
+            let mut longer = line.clone();
+            if !line.is_empty() {
+                longer.push(' ');
+            }
+            longer.push_str(rest);
+            // Measured as a whole: a word that begins with a mark joins the space before it.
+            if columns(&longer) <= most {
+                line = longer;
                 break;
             }
             if !line.is_empty() {

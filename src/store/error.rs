@@ -21,11 +21,11 @@ pub enum StoreError {
         message: SafeText,
     },
     /// The deadline passed.
-    #[error("{operation} took longer than {limit_ms} ms and was given up")]
+    #[error("{operation} took longer than {} and was given up", limit(*limit_ms))]
     Timeout {
         /// What was being done.
         operation: &'static str,
-        /// The deadline, in milliseconds.
+        /// The deadline, in milliseconds; 0 where the database keeps it.
         limit_ms: u64,
     },
     /// The connection broke after a change was sent: it may or may not have been made. Asking again
@@ -112,6 +112,25 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The same for a screen that says already which ledger it shows and that it only reads.
+    pub fn briefly(&self) -> SafeText {
+        match self {
+            Self::Unreachable { message, .. } => {
+                SafeText::from(format!("cannot reach the ledger: {message}"))
+            }
+            Self::BadUrl { .. }
+            | Self::Timeout { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::NotALedger { .. }
+            | Self::NewerSchema { .. }
+            | Self::OlderSchema { .. }
+            | Self::ChangedSchema { .. }
+            | Self::Refused { .. }
+            | Self::Corrupt { .. }
+            | Self::Database { .. } => SafeText::from(self.to_string()),
+        }
+    }
+
     /// Whether trying again later may help.
     pub const fn is_transient(&self) -> bool {
         match self {
@@ -125,5 +144,14 @@ impl StoreError {
             | Self::Corrupt { .. }
             | Self::Database { .. } => false,
         }
+    }
+}
+
+/// A deadline, as people say it.
+fn limit(millis: u64) -> String {
+    match (millis / 1_000, millis % 1_000) {
+        (0, 0) => "the database allows".to_owned(),
+        (seconds, 0) => format!("{seconds} s"),
+        _ => format!("{millis} ms"),
     }
 }

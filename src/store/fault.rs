@@ -4,6 +4,7 @@
 //! been made although its answer was lost. Both stores come here with every error of theirs. Next:
 //! [`super::error`].
 
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use super::StoreError;
@@ -41,9 +42,8 @@ impl Call<'_> {
             | sqlx::Error::PoolClosed
             | sqlx::Error::Tls(_)
             | sqlx::Error::Configuration(_) => self.unreachable(&error.to_string()),
-            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
-                self.lost(&error.to_string())
-            }
+            sqlx::Error::Io(error) => self.lost(&network(error)),
+            sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => self.lost(&error.to_string()),
             // The rest are answers that this program did not expect: `sqlx::Error` is open.
             other => self.database("", &other.to_string()),
         }
@@ -123,6 +123,17 @@ impl Call<'_> {
             code: SafeText::new(code),
             message: SafeText::new(message),
         }
+    }
+}
+
+/// What happened on the way, in the words of those who look after it.
+fn network(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+            "the connection was closed from the other side".to_owned()
+        }
+        _other => error.to_string(),
     }
 }
 

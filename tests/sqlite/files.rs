@@ -13,7 +13,7 @@ use std::path::Path;
 
 use ledgertop::store::{self, LedgerUrl, StoreError};
 
-use crate::ledger::{good, ledger};
+use crate::ledger::{good, job, ledger, sql};
 
 /// What the store and the feed say of the place; both must say the same.
 async fn said_of(path: &Path) -> StoreError {
@@ -92,4 +92,54 @@ async fn a_directory_and_a_missing_one_are_named() {
     );
     assert!(said.contains(&expected), "{said}");
     assert!(!missing.exists());
+}
+
+#[tokio::test]
+async fn looking_at_a_ledger_takes_no_lock_from_those_who_use_it() {
+    let ledger = ledger().await;
+    ledger.enqueue(&[job("before")]).await;
+    // A second look at the file from this process, as a console has that opens anew.
+    good(ledger.url.feed().base().await);
+    // Whoever leaves as the last one takes the log away. This process is not alone, but without its
+    // locks it looks so, and the store would go on writing to a log that nobody reads.
+    let count = "SELECT count(*) FROM jobs";
+    assert_eq!(sql(ledger.path(), count), "1");
+    ledger.enqueue(&[job("after")]).await;
+    assert_eq!(sql(ledger.path(), count), "2");
+}
+
+/// What a feed says after something was done to the file under it.
+async fn said_after(harm: impl FnOnce(&Path)) -> String {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("ledger.db");
+    let url = LedgerUrl::sqlite(&path);
+    good(store::init(&url).await);
+    let writer = good(url.store().await);
+    let mut feed = url.feed();
+    good(feed.base().await);
+    good(feed.next().await);
+    harm(&path);
+    let error = feed.next().await.map(drop).expect_err("it is noticed");
+    assert!(error.is_transient(), "{error}");
+    drop(writer);
+    error.to_string()
+}
+
+#[tokio::test]
+async fn a_feed_does_not_go_on_with_a_file_that_was_taken_from_under_it() {
+    let removed = said_after(|path| fs::remove_file(path).expect("it is removed")).await;
+    assert!(removed.contains("the file was removed"), "{removed}");
+    let replaced = said_after(|path| {
+        let other = path.with_file_name("other.db");
+        fs::copy(path, &other).expect("it is copied");
+        fs::rename(&other, path).expect("it is replaced");
+    })
+    .await;
+    assert!(replaced.contains("replaced by another"), "{replaced}");
+    let logless = said_after(|path| {
+        let log = path.with_file_name("ledger.db-wal");
+        fs::remove_file(log).expect("it is removed");
+    })
+    .await;
+    assert!(logless.contains("write-ahead log was removed"), "{logless}");
 }

@@ -1,8 +1,10 @@
-//! The console on PostgreSQL, over a network that is cut and that hangs.
+//! The console on PostgreSQL, over a network that is cut and that hangs; and on a SQLite file that
+//! is taken away and comes back.
 
+use std::fs;
 use std::process::Command;
 
-use crate::driver::{Driver, program};
+use crate::driver::{Driver, ledger, program};
 use crate::network::{Network, Weather};
 use crate::postgres::PostgresDatabase;
 
@@ -94,6 +96,38 @@ fn a_database_that_hangs_is_stale_and_answers_keys() {
     console.wait_for("RECONNECTING");
     place.network.turn(Weather::Fine);
     console.wait_for("LIVE");
+    console.press("q");
+    assert_eq!(console.end().exit_code(), 0);
+}
+
+#[test]
+fn a_file_that_is_removed_is_said_at_once_and_the_next_one_is_read_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let enqueue = |url: &str, queue: &str| {
+        run(
+            url,
+            &[
+                "enqueue", "--queue", queue, "--kind", "send", "--key", "one",
+            ],
+        );
+    };
+    let url = ledger(place.path());
+    enqueue(&url, "mail");
+    let mut console = Driver::start(&[program(), "--ledger", &url]);
+    console.wait_for("LIVE");
+    console.wait_for("mail");
+    console.wait_for("All queues are within their limits.");
+    for suffix in ["", "-wal", "-shm"] {
+        fs::remove_file(place.path().join(format!("ledger.db{suffix}"))).unwrap();
+    }
+    console.wait_for("RECONNECTING");
+    // The last numbers stay, and nothing is said of how it is now.
+    console.wait_for("All queues were within their limits then.");
+    console.wait_for("mail");
+    enqueue(&ledger(place.path()), "other");
+    console.wait_for("LIVE");
+    console.wait_for("other");
+    console.wait_until_gone("mail");
     console.press("q");
     assert_eq!(console.end().exit_code(), 0);
 }

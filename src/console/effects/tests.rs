@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use crate::console::msg::{Inbox, channel};
 use crate::ledger::feed::{Base, Batch};
+use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
 
 use super::*;
@@ -134,7 +135,7 @@ fn after_a_failure_the_ledger_is_opened_and_counted_anew() {
     use Act::{Answer, Fail};
     let script = [Answer, Answer, Answer, Fail, Fail, Answer, Answer, Answer];
     let told = told(&script, 9, FAST);
-    let failed = "failed: cannot reach the ledger at here: gone; nothing was changed";
+    let failed = "failed: cannot reach the ledger: gone";
     assert_eq!(
         told,
         [

@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::alert;
 use crate::board::headline::HEADLINE_MAX;
 use crate::board::summary::{Headline, Level, QueueSummary};
 use crate::console::columns::{level_mark, level_role};
@@ -118,6 +119,11 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, layout: &
 
 fn calm(model: &Model) -> (Role, &'static str) {
     match (&model.shown, &model.link) {
+        // Whether they still are, nobody knows.
+        (Some(_), _) if alert::is_needed(model) => match model.view.queue_shown() {
+            Some(_) => (Role::Muted, "This is how the queue was then."),
+            None => (Role::Muted, "All queues were within their limits then."),
+        },
         (Some(shown), _) => match model.view.queue_shown() {
             Some(name) => of_queue(shown.summary.queues.iter().find(|each| each.queue == *name)),
             None => (Role::Good, "All queues are within their limits."),

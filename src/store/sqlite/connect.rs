@@ -5,11 +5,12 @@
 //! Next: [`super::access`].
 
 use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::fs::{Access, access};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, SqliteConnection};
 use tokio::time::{Instant, sleep};
@@ -126,7 +127,10 @@ fn create(path: &Path, call: &Call<'_>) -> Result<(), StoreError> {
     }
 }
 
-/// Whether there is a file that may hold a ledger.
+/// Whether there is a file that may hold a ledger. The file is not opened for that: closing it
+/// again would take every lock from the connections that this process has on it (`sqlite.org`, "How
+/// To Corrupt An SQLite Database File", section 2.2), and another process that closes the ledger
+/// would then remove the log under them.
 pub(crate) fn look(path: &Path, purpose: Purpose, call: &Call<'_>) -> Result<(), StoreError> {
     let found = match fs::metadata(path) {
         Ok(found) => found,
@@ -140,17 +144,60 @@ pub(crate) fn look(path: &Path, purpose: Purpose, call: &Call<'_>) -> Result<(),
     if found.is_dir() {
         return Err(call.unreachable("it is a directory, a ledger is a file"));
     }
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(purpose == Purpose::Write)
-        .open(path);
-    match opened {
-        Ok(_opened) => Ok(()),
-        Err(error) => Err(call.unreachable(&match purpose {
-            Purpose::Write => format!("the file cannot be opened for writing: {error}"),
-            Purpose::Read => format!("the file cannot be read: {error}"),
-        })),
+    let (needed, what) = match purpose {
+        Purpose::Write => (Access::READ_OK | Access::WRITE_OK, "opened for writing"),
+        Purpose::Read => (Access::READ_OK, "read"),
+    };
+    access(path, needed)
+        .map_err(|error| call.unreachable(&format!("the file cannot be {what}: {error}")))
+}
+
+/// Which file a connection is on. SQLite goes on with a file that was removed or replaced, as if
+/// nobody else wrote any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    file: Inode,
+    /// The write-ahead log. While somebody is connected it is made, but never taken away.
+    log: Option<Inode>,
+}
+
+/// A device and a number on it.
+type Inode = (u64, u64);
+
+impl Identity {
+    /// What is at that path now.
+    ///
+    /// # Errors
+    /// Where nothing is, or nothing that can be asked about.
+    pub(crate) fn at(path: &Path, call: &Call<'_>) -> Result<Self, StoreError> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let file = inode(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => call.unreachable("the file was removed"),
+            _other => call.unreachable(&error.to_string()),
+        })?;
+        let log = inode(Path::new(&log)).ok();
+        Ok(Self { file, log })
     }
+
+    /// Whether a connection made on `self` still reads what is there `now`.
+    ///
+    /// # Errors
+    /// Where it does not.
+    pub(crate) fn check(self, now: Self, call: &Call<'_>) -> Result<(), StoreError> {
+        if self.file != now.file {
+            return Err(call.unreachable("the file was replaced by another"));
+        }
+        if self.log.is_some() && self.log != now.log {
+            return Err(call.unreachable("the file's write-ahead log was removed"));
+        }
+        Ok(())
+    }
+}
+
+fn inode(path: &Path) -> io::Result<Inode> {
+    let found = fs::metadata(path)?;
+    Ok((found.dev(), found.ino()))
 }
 
 /// Whether the file holds a ledger that this program can work with.

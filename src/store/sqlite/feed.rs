@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::access::{explain, statement};
 use super::columns::Columns;
-use super::connect::{self, Purpose};
+use super::connect::{self, Identity, Purpose};
 use crate::ledger::event::Event;
 use crate::ledger::feed::{Base, Batch, Cell};
 use crate::ledger::num;
@@ -46,6 +46,8 @@ pub(crate) struct SqliteFeed {
 
 struct Link {
     connection: SqliteConnection,
+    /// The file that it is on, as of the last reading.
+    file: Identity,
     /// `data_version` as of the last reading that read everything.
     read_at: Option<i64>,
 }
@@ -90,6 +92,9 @@ impl Feed for SqliteFeed {
         let after = self.last;
         let read = async {
             let link = link(&mut self.link, &self.path, &call).await?;
+            let now = Identity::at(&self.path, &call)?;
+            link.file.check(now, &call)?;
+            link.file = now;
             advance(link, after, &call).await
         };
         let read = timeout(READING_DEADLINE, read).await;
@@ -134,8 +139,11 @@ async fn connect(path: &Path, call: &Call<'_>) -> Result<Link, StoreError> {
         .await
         .map_err(|error| explain(call, &error))?;
     connect::check_schema(&mut connection, call).await?;
+    // Read from already, so that nobody else takes the log away as the last to leave.
+    let file = Identity::at(path, call)?;
     Ok(Link {
         connection,
+        file,
         read_at: None,
     })
 }
