@@ -6,7 +6,7 @@
 //! error) holds all at once. A test of something that a job does not have is false, and its
 //! negation true. Text is read by one parser for both places, and [`Query`] shows itself again in
 //! the same language. It knows no database: `store` turns it into bound values. Next:
-//! `store::look`.
+//! `query/parse.rs`, then `store::look`.
 
 use std::time::Duration;
 
@@ -16,6 +16,16 @@ use super::error_class::ErrorClass;
 use super::state::State;
 use super::time::Timestamp;
 use super::view::JobOrder;
+
+pub mod complete;
+pub mod field;
+pub mod parse;
+pub mod problem;
+mod show;
+
+pub use complete::{Candidate, Completion, Known, complete};
+pub use parse::parse;
+pub use problem::QueryError;
 
 /// What must be true of a job. An empty query is true of every job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
