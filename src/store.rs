@@ -156,6 +156,14 @@ pub trait Store: Send + Sync {
         lease: Duration,
     ) -> Result<Vec<Outcome>, StoreError>;
 
+    /// The running jobs that are in that worker's name under a lease that has not run out, at most
+    /// `limit`: what it holds, though it may not know it because the answer to a claim was lost.
+    /// Only whoever is the one bearer of the name may go on with them.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached, or a job cannot be read.
+    async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError>;
+
     /// One sweep of housekeeping, at most `limit` jobs of each kind: what is due becomes ready,
     /// leases that ran out are taken back, parents whose children are done become ready.
     ///

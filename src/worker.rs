@@ -24,6 +24,7 @@ pub mod handler;
 pub mod housekeep;
 pub mod lanes;
 mod pause;
+mod recall;
 mod settle;
 
 pub use handler::{Context, Done, Handler, HandlerError, Handlers};
@@ -34,7 +35,8 @@ pub const LEASE_MIN: Duration = Duration::from_millis(100);
 /// How a worker works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// Its name, as leases and events show it; unlike any other worker's.
+    /// Its name, as leases and events show it; unlike that of any other worker there is or was: a
+    /// claim whose answer was lost is taken up by its name.
     pub name: String,
     /// The queues it serves; all where empty.
     pub queues: Vec<String>,

@@ -111,6 +111,7 @@ on_both_databases! {
         a_delivery_learns_what_to_do_with_it,
         of_many_deliveries_of_one_job_one_runs_it,
         a_revoked_job_refuses_its_late_result,
+        what_a_worker_holds_is_told_as_its_claim_was,
         an_attempt_that_nobody_settled_is_counted_and_stays_counted,
         sql_by_hand_counts_an_unsettled_attempt_without_saying_so,
         a_hint_wakes_whoever_waits;

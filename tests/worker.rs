@@ -78,6 +78,7 @@ on_both_databases! {
         a_revoked_job_stops_its_handler;
     faults:
         lost_answers_are_never_counted_as_failures,
+        a_claim_whose_answer_was_lost_is_taken_up_at_once_and_costs_no_attempt,
         results_wait_for_a_ledger_that_is_away,
         a_settlement_that_is_refused_holds_up_no_other,
         two_housekeepers_move_each_job_once;

@@ -94,7 +94,8 @@ pub struct WorkFlags {
     /// How long a drain may take [default: 20s]
     #[arg(long, value_name = "DURATION", value_parser = |text: &str| within(GRACE, text))]
     grace: Option<Duration>,
-    /// The worker's name in leases and events (default: USER@HOST and a part of its own)
+    /// The worker's name in leases and events, where a part of this process's own is added
+    /// [default: USER@HOST]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Let --http connect to private and loopback addresses too
@@ -292,12 +293,15 @@ pub(super) async fn run(
 
 fn options(flags: &WorkFlags, queues: &Queues, environment: &Environment) -> WorkerOptions {
     let (_, own) = Uuid::now_v7().as_u64_pair();
-    let name = flags.name.clone().unwrap_or_else(|| {
-        // The end of the name is its own, so the front is what is cut.
-        let who = environment.who_and_where();
-        let who: String = who.chars().take(NAME_MAX_BYTES / 8).collect();
-        format!("{who}:{}:{:04x}", std::process::id(), own & 0xffff)
-    });
+    // The end of the name is of this very process, whoever else is given the same one: what is held
+    // in a name is taken up by its bearer.
+    let part = format!(":{}:{:08x}", std::process::id(), own & 0xffff_ffff);
+    let said = flags
+        .name
+        .clone()
+        .unwrap_or_else(|| environment.who_and_where());
+    let end = said.floor_char_boundary(NAME_MAX_BYTES.saturating_sub(part.len()));
+    let name = format!("{}{part}", said.get(..end).unwrap_or_default());
     let usual = WorkerOptions::new(&name, own);
     WorkerOptions {
         queues: queues.names.clone(),

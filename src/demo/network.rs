@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
+    Actor, Claimed, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
 };
 use crate::ledger::policy::Policy;
 use crate::store::{Act, ClaimRequest, Exchanged, Plans, Store, StoreError, Swept};
@@ -78,6 +78,10 @@ impl Store for Network {
         lease: Duration,
     ) -> Result<Vec<Outcome>, StoreError> {
         self.pass().await.renew(worker, leases, lease).await
+    }
+
+    async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError> {
+        self.pass().await.held(worker, limit).await
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {

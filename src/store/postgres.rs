@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::audit::Pages;
 use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Plans, Store, StoreError, Swept};
 use crate::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
+    Actor, Claimed, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
 };
 use crate::ledger::policy::Policy;
@@ -214,6 +214,11 @@ impl Store for PostgresStore {
             .run_until(give_up, &exchange::Refuse::renewals(worker, open))
             .await?;
         Ok(fill(outcomes, found))
+    }
+
+    async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError> {
+        let worker = cut(worker, NAME_MAX_BYTES);
+        self.line.run(&reads::Held { worker, limit }).await
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {

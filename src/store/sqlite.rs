@@ -32,7 +32,7 @@ use uuid::Uuid;
 use super::audit::Pages;
 use super::{Act, Audit, ClaimRequest, Exchanged, Feed, Look, Plans, Store, StoreError, Swept};
 use crate::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
+    Actor, Claimed, Disposition, Enqueued, JobRow, Lane, LeaseRef, NAME_MAX_BYTES, NewJob, Outcome,
     Settlement,
 };
 use crate::ledger::policy::Policy;
@@ -129,6 +129,13 @@ impl Store for SqliteStore {
         let call = self.access.writing("renew");
         let worker = cut(worker, NAME_MAX_BYTES);
         call.within(lease::renew(&call, &worker, leases, lease))
+            .await
+    }
+
+    async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError> {
+        let call = self.access.writing("held");
+        let worker = cut(worker, NAME_MAX_BYTES);
+        call.within(lease::held(&call, &self.policies, &worker, limit))
             .await
     }
 

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::appetite::Woken;
-use crate::ledger::job::{Lane, LeaseRef, Outcome, Settlement};
+use crate::ledger::job::{Claimed, Lane, LeaseRef, Outcome, Settlement};
 use crate::store::{ClaimRequest, Exchanged, StoreError};
 
 /// A call under way, if there is one.
@@ -16,6 +16,8 @@ pub(super) type Call<T> = Option<BoxFuture<'static, T>>;
 pub(super) struct Calls {
     /// Settles and claims.
     pub(super) exchange: Call<ExchangeAnswer>,
+    /// Asks what the worker holds; never beside an exchange.
+    pub(super) recall: Call<Result<Vec<Claimed>, StoreError>>,
     /// Renews leases.
     pub(super) renewal: Call<RenewalAnswer>,
     /// Looks for lanes.

@@ -45,6 +45,8 @@ pub(super) struct Engine {
     pub(super) look_pause: Pause,
     /// How many of the next exchanges carry one settlement each, to find the one that is refused.
     pub(super) alone: usize,
+    /// When the first claim was sent whose answer was lost and that was not looked into yet.
+    pub(super) unsure: Option<Instant>,
     pub(super) stopping: Option<Stopping>,
     pub(super) tally: Tally,
     tasks: JoinSet<(LeaseRef, Ended)>,
@@ -66,6 +68,7 @@ enum Wake {
     AtOnce,
     Gently,
     Exchanged(ExchangeAnswer),
+    Recalled(Result<Vec<Claimed>, StoreError>),
     Renewed(RenewalAnswer),
     Looked(Result<Vec<Lane>, StoreError>),
     Woken(Woken),
@@ -83,6 +86,7 @@ impl Engine {
             settle_pause: Pause::default(),
             look_pause: Pause::default(),
             alone: 0,
+            unsure: None,
             stopping: None,
             tally: Tally::default(),
             tasks: JoinSet::new(),
@@ -103,6 +107,7 @@ impl Engine {
                 Wake::AtOnce => break,
                 Wake::Gently => self.begin_stopping(Instant::now()),
                 Wake::Exchanged(answer) => self.exchanged(answer),
+                Wake::Recalled(result) => self.recalled(result),
                 Wake::Renewed(answer) => self.renewed(answer),
                 Wake::Looked(result) => self.looked(result),
                 Wake::Woken(by) => self.appetite.woken(by, Instant::now()),
@@ -119,6 +124,7 @@ impl Engine {
     fn begin_calls(&mut self, now: Instant) {
         self.proceed_stopping(now);
         self.begin_renewal(now);
+        self.begin_recall(now);
         self.begin_exchange(now);
         self.begin_look(now);
     }
@@ -133,6 +139,7 @@ impl Engine {
             () = shutdown.at_once.cancelled() => Wake::AtOnce,
             () = shutdown.gently.cancelled(), if !stopping => Wake::Gently,
             exchanged = answer(&mut self.calls.exchange) => Wake::Exchanged(exchanged),
+            recalled = answer(&mut self.calls.recall) => Wake::Recalled(recalled),
             renewed = answer(&mut self.calls.renewal) => Wake::Renewed(renewed),
             looked = answer(&mut self.calls.look) => Wake::Looked(looked),
             Some(joined) = self.tasks.join_next_with_id(), if running => Wake::Ended(joined),
@@ -219,7 +226,7 @@ impl Engine {
             // Its policy holds unknown failures: the lease runs out and an operator judges.
             tracing::warn!(job = %lease.job, "attempt held for an operator");
             self.tally.held += 1;
-            self.flight.forget(lease);
+            self.flight.leave(lease, Instant::now());
         }
     }
 
@@ -338,13 +345,14 @@ impl Engine {
             self.flight.stop_all();
         }
         if stopping.abandon_at <= now {
-            for lease in self.flight.abandon_stopping() {
+            for lease in self.flight.abandon_stopping(now) {
                 tracing::warn!(job = %lease.job, "handler did not stop; left to its lease");
             }
         }
     }
 
     fn is_finished(&self) -> bool {
-        self.stopping.is_some() && self.flight.len() == 0 && self.calls.exchange.is_none()
+        let asking = self.calls.exchange.is_some() || self.calls.recall.is_some();
+        self.stopping.is_some() && self.flight.len() == 0 && !asking
     }
 }

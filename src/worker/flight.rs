@@ -98,6 +98,8 @@ pub(super) struct Flight {
     entries: HashMap<LeaseRef, Entry>,
     /// In the order in which they ended; may name jobs that are held no longer.
     finished: VecDeque<LeaseRef>,
+    /// Let go though the ledger may still count them as this worker's, and when.
+    left: HashMap<LeaseRef, Instant>,
     lease: Duration,
     /// No lease needs a look before this moment.
     watch_at: Option<Instant>,
@@ -118,6 +120,7 @@ impl Flight {
         Self {
             entries: HashMap::new(),
             finished: VecDeque::new(),
+            left: HashMap::new(),
             lease,
             watch_at: None,
         }
@@ -178,6 +181,20 @@ impl Flight {
     /// Lets go of a job.
     pub(super) fn forget(&mut self, lease: LeaseRef) -> Option<Entry> {
         self.entries.remove(&lease)
+    }
+
+    /// Lets go of a job whose lease is left to run out.
+    pub(super) fn leave(&mut self, lease: LeaseRef, now: Instant) {
+        self.entries.remove(&lease);
+        // Nobody renews those leases, so the ledger has ended them by then.
+        let over = self.lease * 2;
+        self.left.retain(|_, since| *since + over > now);
+        self.left.insert(lease, now);
+    }
+
+    /// Whether the job is held, or was let go a short while ago.
+    pub(super) fn knows(&self, lease: LeaseRef) -> bool {
+        self.entries.contains_key(&lease) || self.left.contains_key(&lease)
     }
 
     /// Notes how the attempt of a held job ended; it is settled next.
@@ -267,7 +284,7 @@ impl Flight {
     }
 
     /// Lets go of the jobs whose handlers did not end though they were told to.
-    pub(super) fn abandon_stopping(&mut self) -> Vec<LeaseRef> {
+    pub(super) fn abandon_stopping(&mut self, now: Instant) -> Vec<LeaseRef> {
         let held: Vec<LeaseRef> = self
             .entries
             .iter()
@@ -275,7 +292,7 @@ impl Flight {
             .map(|(lease, _)| *lease)
             .collect();
         for lease in &held {
-            self.entries.remove(lease);
+            self.leave(*lease, now);
         }
         held
     }
@@ -333,7 +350,7 @@ impl Flight {
         }
         self.watch_at = next;
         for lease in &found.given_up {
-            self.entries.remove(lease);
+            self.leave(*lease, now);
         }
         found
     }

@@ -45,7 +45,8 @@ const fn fate(error: &StoreError) -> Fate {
 impl Engine {
     /// Settles what has ended and claims the next, where there is anything of either.
     pub(super) fn begin_exchange(&mut self, now: Instant) {
-        if self.calls.exchange.is_some() || self.settle_pause.after(now).is_some() {
+        let asking = self.calls.exchange.is_some() || self.calls.recall.is_some();
+        if asking || self.settle_pause.after(now).is_some() {
             return;
         }
         let most = if self.alone > 0 {
@@ -73,7 +74,7 @@ impl Engine {
 
     /// What to claim in the exchange that settles `settlements`; their places are free by then.
     fn claim_beside(&mut self, settlements: &[Settlement]) -> Option<ClaimRequest> {
-        if self.stopping.is_some() || self.alone > 0 {
+        if self.stopping.is_some() || self.alone > 0 || self.unsure.is_some() {
             return None;
         }
         let held = self.flight.len() - settlements.len();
@@ -105,6 +106,10 @@ impl Engine {
                 self.take_exchanged(exchanged, &answer.settlements, answer.claim, answer.sent);
             }
             Err(error) => {
+                if answer.claim.is_some() && matches!(fate(&error), Fate::Unknown) {
+                    // It may have brought jobs; they are asked for before anything is claimed.
+                    self.unsure.get_or_insert(answer.sent);
+                }
                 self.exchange_failed(&error, answer.settlements, answer.claim.as_ref());
             }
         }
@@ -172,14 +177,13 @@ impl Engine {
         tracing::warn!(%error, settlements = count, claim = claim.is_some(), "exchange failed");
         match fate(error) {
             Fate::NotMade => self.send_again(settlements, Sent::NotMade, now),
-            // Jobs that this call may have claimed come back with their leases.
             Fate::Unknown => self.send_again(settlements, Sent::PerhapsMade, now),
             Fate::Refused if count == 1 && claim.is_none() => {
                 // This one alone is refused: its lease runs out and the ledger says why it failed.
                 self.alone = self.alone.saturating_sub(1);
                 for settlement in settlements {
                     tracing::error!(job = %settlement.lease.job, %error, "settlement given up");
-                    self.flight.forget(settlement.lease);
+                    self.flight.leave(settlement.lease, now);
                     self.tally.refused += 1;
                 }
             }

@@ -217,6 +217,31 @@ pub(crate) async fn a_revoked_job_refuses_its_late_result(ledger: &Ledger) {
     assert_eq!(read(ledger, id).await.fence, 2);
 }
 
+pub(crate) async fn what_a_worker_holds_is_told_as_its_claim_was(ledger: &Ledger) {
+    let store = ledger.store().await;
+    assert_eq!(store.held(WORKER, 10).await.expect("told"), []);
+    let batch: Vec<_> = ["a", "b", "c", "d", "e"].map(job).into();
+    enqueue(ledger, &batch).await;
+    let over = claim_for(store, WORKER, 1, Duration::ZERO).await;
+    let mine = claim(store, WORKER, 3).await;
+    claim(store, "worker-10", 1).await;
+    settle(ledger, &mine[2], succeed()).await;
+
+    // Not the one whose lease is over, not the one that is settled, not another worker's.
+    let held = store.held(WORKER, 10).await.expect("told");
+    assert_eq!(held, mine[..2], "beside {over:?}");
+    assert_eq!(store.held(WORKER, 1).await.expect("told"), mine[..1]);
+    let renewed = store.renew(WORKER, &[lease_of(&mine[0])], 2 * LEASE).await;
+    renewed.expect("renewed");
+    let held = store.held(WORKER, 10).await.expect("told");
+    let order: Vec<_> = held.iter().map(|job| job.id).collect();
+    assert_eq!(order, [mine[1].id, mine[0].id], "the first to end leads");
+    assert_eq!(held[1].claimed_at, mine[0].claimed_at);
+    // What is told can be settled.
+    settle(ledger, &held[1], succeed()).await;
+    assert_eq!(read(ledger, mine[0].id).await.state, State::Succeeded);
+}
+
 pub(crate) async fn an_attempt_that_nobody_settled_is_counted_and_stays_counted(ledger: &Ledger) {
     one_attempt(ledger).await;
     let store = ledger.store().await;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ledgertop::ledger::job::NewJob;
+use ledgertop::ledger::policy::OnUnknown;
 use ledgertop::ledger::state::State;
 use ledgertop::store::Store;
 use ledgertop::worker::{HandlerError, WorkerOptions};
@@ -15,8 +16,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::bench::{
-    Housekeeper, count_events, done, enqueue, handlers, job, open, options, policy, row, start,
-    until_all, until_state,
+    Housekeeper, count_events, done, enqueue, enqueue_under, handlers, job, open, options, policy,
+    row, start, until, until_all, until_state,
 };
 use crate::faulty::{Faulty, Way};
 use crate::ledger::Ledger;
@@ -71,6 +72,56 @@ pub(crate) async fn lost_answers_are_never_counted_as_failures(ledger: &Ledger) 
     let known = tally.succeeded + tally.retried + tally.given_up;
     assert_eq!(known, 60, "{tally:?}");
     assert_eq!((tally.stale, tally.refused, tally.lost), (0, 0, 0));
+}
+
+pub(crate) async fn a_claim_whose_answer_was_lost_is_taken_up_at_once_and_costs_no_attempt(
+    ledger: &Ledger,
+) {
+    let store = open(ledger).await;
+    policy(store.as_ref(), "hold", |policy| {
+        policy.on_unknown = OnUnknown::Hold;
+    })
+    .await;
+    let runs = Runs::default();
+    let counted = Arc::clone(&runs);
+    let handlers = handlers(move |job| {
+        let counted = Arc::clone(&counted);
+        async move {
+            let mut runs = counted.lock().expect("no holder panics");
+            *runs.entry(job.idempotency_key.clone()).or_default() += 1;
+            if job.idempotency_key == "held" {
+                return Err(HandlerError::known("unclassified", "who knows"));
+            }
+            done("out")
+        }
+    });
+    let _housekeeper = Housekeeper::start(Arc::clone(&store));
+    let lossy = Arc::new(Faulty::new(open(ledger).await));
+    // Far longer than the case takes: what waits for its lease is never done.
+    let options = WorkerOptions {
+        lease: Duration::from_hours(1),
+        ..options("w1")
+    };
+    let worker = start(Arc::clone(&lossy) as Arc<dyn Store>, handlers, options);
+    // One that was begun and is left for a person is in the worker's name too.
+    let held = enqueue_under(store.as_ref(), "held", "hold").await;
+    until("it is held", || {
+        runs.lock().expect("no holder panics").contains_key("held")
+    })
+    .await;
+    for round in 0..5 {
+        lossy.set(Way::LosesOneClaim);
+        let jobs: Vec<NewJob> = (0..4).map(|n| job(&format!("image_{round}_{n}"))).collect();
+        let ids = enqueue(store.as_ref(), &jobs).await;
+        until_all(store.as_ref(), &ids, State::Succeeded).await;
+    }
+    let tally = worker.stop().await;
+    let runs = runs.lock().expect("no holder panics").clone();
+    assert!(runs.values().all(|count| *count == 1), "{runs:?}");
+    assert_eq!(row(store.as_ref(), held).await.state, State::Running);
+    assert_eq!((tally.claimed, tally.succeeded, tally.held), (21, 20, 1));
+    assert_eq!(count_events(ledger, "claim").await, 21);
+    assert_eq!(count_events(ledger, "lease_expire").await, 0);
 }
 
 pub(crate) async fn results_wait_for_a_ledger_that_is_away(ledger: &Ledger) {

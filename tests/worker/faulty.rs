@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ledgertop::ledger::job::{
-    Actor, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
+    Actor, Claimed, Disposition, Enqueued, JobRow, Lane, LeaseRef, NewJob, Outcome, Settlement,
 };
 use ledgertop::ledger::policy::Policy;
 use ledgertop::store::{Act, ClaimRequest, Exchanged, Plans, Store, StoreError, Swept};
@@ -25,6 +25,9 @@ pub(crate) enum Way {
     Closed,
     /// Exchanges and renewals are made, and the answer of every second one or so is lost.
     LosesAnswers,
+    /// The next claim that brings a job is made and its answer is lost; then everything gets
+    /// through.
+    LosesOneClaim,
 }
 
 /// A store behind such a way.
@@ -64,7 +67,9 @@ impl Faulty {
             .await
             .expect("the sender is in self");
         match now {
-            Way::Open | Way::Hangs | Way::LosesAnswers => Ok(self.store.as_ref()),
+            Way::Open | Way::Hangs | Way::LosesAnswers | Way::LosesOneClaim => {
+                Ok(self.store.as_ref())
+            }
             Way::Closed => Err(StoreError::Unreachable {
                 ledger: "a far ledger".into(),
                 message: "the way is closed".into(),
@@ -79,13 +84,17 @@ impl Faulty {
         // own could fall in with.
         let lost = call.wrapping_mul(2_654_435_761) >> 13 & 1 == 0;
         if *self.way.borrow() == Way::LosesAnswers && lost {
-            return Err(StoreError::OutcomeUnknown {
-                operation: "a call",
-                message: "the answer was lost".into(),
-            });
+            return Err(answer_lost());
         }
         self.answered.fetch_add(1, Ordering::SeqCst);
         answer
+    }
+}
+
+fn answer_lost() -> StoreError {
+    StoreError::OutcomeUnknown {
+        operation: "a call",
+        message: "the answer was lost".into(),
     }
 }
 
@@ -102,7 +111,15 @@ impl Store for Faulty {
         claim: Option<&ClaimRequest>,
     ) -> Result<Exchanged, StoreError> {
         let store = self.pass().await?;
-        self.back(store.exchange(worker, settlements, claim).await)
+        let answer = store.exchange(worker, settlements, claim).await;
+        let brings = answer
+            .as_ref()
+            .is_ok_and(|exchanged| !exchanged.claimed.is_empty());
+        if brings && *self.way.borrow() == Way::LosesOneClaim {
+            self.set(Way::Open);
+            return Err(answer_lost());
+        }
+        self.back(answer)
     }
 
     async fn begin(
@@ -122,6 +139,11 @@ impl Store for Faulty {
     ) -> Result<Vec<Outcome>, StoreError> {
         let store = self.pass().await?;
         self.back(store.renew(worker, leases, lease).await)
+    }
+
+    async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError> {
+        let store = self.pass().await?;
+        self.back(store.held(worker, limit).await)
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::call::{Fault, Work};
 use super::rows;
-use crate::ledger::job::{JobRow, Lane, NAME_MAX_BYTES};
+use crate::ledger::job::{Claimed, JobRow, Lane, NAME_MAX_BYTES};
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
@@ -47,6 +47,28 @@ impl Work for Lanes<'_> {
             });
         }
         Ok(lanes)
+    }
+}
+
+/// The jobs that a worker holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) worker: String,
+    pub(super) limit: u32,
+}
+
+impl Work for Held {
+    type Answer = Vec<Claimed>;
+    const OPERATION: &'static str = "held";
+    const EFFECT: Effect = Effect::None;
+
+    async fn run(&self, connection: &mut PgConnection) -> Result<Vec<Claimed>, Fault> {
+        let held = sqlx::query(include_str!("../../../assets/sql/postgres/held.sql"))
+            .bind(&self.worker)
+            .bind(i64::from(self.limit))
+            .fetch_all(connection)
+            .await?;
+        held.iter().map(rows::claimed).collect()
     }
 }
 

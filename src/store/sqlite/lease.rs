@@ -13,7 +13,7 @@ use super::claim;
 use super::columns::Columns;
 use super::policy::Policies;
 use super::settle::{applied_by_lease, json, stale, state_and_version};
-use crate::ledger::job::{Disposition, LeaseRef, Outcome};
+use crate::ledger::job::{Claimed, Disposition, LeaseRef, Outcome};
 use crate::ledger::state::State;
 use crate::store::row::{bound_millis, disposition};
 use crate::store::{BATCH_MAX, StoreError};
@@ -64,6 +64,29 @@ async fn duplicate(
     let (state, _version) = state_and_version(call, Columns(&row), job)?;
     // Ready was claimed above, in this very transaction.
     Ok(disposition(state).unwrap_or(Disposition::AlreadyRunning))
+}
+
+/// The jobs that a worker holds. In a writing transaction, since one that cannot be read is set
+/// aside as a claim would do.
+pub(crate) async fn held(
+    call: &Call<'_>,
+    policies: &Policies,
+    worker: &str,
+    limit: u32,
+) -> Result<Vec<Claimed>, StoreError> {
+    let mut transaction = call.begin().await?;
+    let rows = sqlx::query(statement!("held"))
+        .bind(worker)
+        .bind(limit)
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(|error| call.explain(&error))?;
+    let mut held = Vec::with_capacity(rows.len());
+    for row in &rows {
+        held.extend(claim::read(call, &mut transaction, policies, row, worker).await?);
+    }
+    call.commit(transaction).await?;
+    Ok(held)
 }
 
 /// A lease as the statement reads it.
