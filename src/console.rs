@@ -1,10 +1,10 @@
 //! The console: a live board of one ledger in the terminal.
 //!
-//! It shows what the fold says and nothing else, holds a [`Feed`] and never a store, and so cannot
-//! write. This file wires the parts together: threads put [`msg`]s in, [`update`] turns them into a
-//! changed [`model`] and [`effect`]s, [`screen`] draws the model into a frame, [`terminal`] sends
-//! what changed. Only [`effects`] knows that there is a ledger at the other end. Start reading at
-//! [`update`].
+//! It holds a [`Feed`], whose fold is the overview, and a [`Look`], which answers what the lists
+//! ask; both read through connections that cannot write, and there is no store. This file wires the
+//! parts together: threads put [`msg`]s in, [`update`] turns them into a changed [`model`] and
+//! [`effect`]s, [`screen`] draws the model into a frame, [`terminal`] sends what changed. Only
+//! [`effects`] knows that there is a ledger at the other end. Start reading at [`update`].
 
 use std::future::Future;
 use std::sync::mpsc::RecvTimeoutError;
@@ -15,8 +15,9 @@ use tokio::sync::watch;
 
 use crate::board::Limits;
 use crate::ledger::text::SafeText;
-use crate::store::{Feed, StoreError};
+use crate::store::{Feed, Look, StoreError};
 
+pub mod ask;
 pub mod clock;
 pub mod columns;
 pub mod dialog;
@@ -36,6 +37,7 @@ pub mod widget;
 
 use clock::Clock;
 use effect::Effect;
+use effects::look::{LOOK_DEADLINE, Looker, Open};
 use effects::{Deadlines, Reader, Wish};
 use keymap::Keymap;
 use model::{Fixed, Model};
@@ -67,6 +69,21 @@ where
     }
 }
 
+/// Opens the ledger for look-ups; called again whenever the last one is lost.
+pub trait OpenLook: Send + Sync {
+    /// Look-ups through a connection that cannot write. Nothing is connected before the first one.
+    fn open(&self) -> Box<dyn Look>;
+}
+
+impl<F> OpenLook for F
+where
+    F: Fn() -> Box<dyn Look> + Send + Sync,
+{
+    fn open(&self) -> Box<dyn Look> {
+        self()
+    }
+}
+
 /// What a console is opened with.
 pub struct ConsoleOptions {
     /// The ledger's name, as the header shows it.
@@ -75,6 +92,8 @@ pub struct ConsoleOptions {
     pub read_only_reason: SafeText,
     /// Opens the ledger.
     pub feed: Box<dyn OpenFeed>,
+    /// Opens it for look-ups.
+    pub look: Box<dyn OpenLook>,
     /// The limits that numbers are held against.
     pub limits: Limits,
     /// How often the ledger is read.
@@ -192,11 +211,21 @@ fn run_adopted(options: ConsoleOptions) -> Result<Ended, ConsoleError> {
         deadlines: Deadlines::default(),
         seed: options.seed,
     };
-    watch_over(&ledger, outbox, reader.run());
+    watch_over(&ledger, outbox.clone(), reader.run());
+    let (questions, asked) = watch::channel(Open::new());
+    let looker = Looker {
+        open: options.look,
+        outbox: outbox.clone(),
+        asked,
+        deadline: LOOK_DEADLINE,
+        seed: options.seed,
+    };
+    watch_over(&ledger, outbox, looker.run());
     let mut shell = Shell {
         taken,
         writer,
         wishes,
+        questions,
         inbox,
     };
     let ended = shell.run(&mut model, &options.theme);
@@ -263,6 +292,7 @@ struct Shell {
     taken: Taken,
     writer: Writer,
     wishes: watch::Sender<Wish>,
+    questions: watch::Sender<Open>,
     inbox: Inbox,
 }
 
@@ -316,6 +346,16 @@ impl Shell {
             Effect::Recount => {
                 self.wishes
                     .send_modify(|wish| wish.recounts = wish.recounts.wrapping_add(1));
+            }
+            Effect::Look { ticket, request } => {
+                self.questions.send_modify(|open| {
+                    open.insert(request.kind(), (ticket, request));
+                });
+            }
+            Effect::Dismiss(kind) => {
+                self.questions.send_modify(|open| {
+                    open.remove(&kind);
+                });
             }
             Effect::Suspend => {
                 terminal::restore();

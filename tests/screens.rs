@@ -5,6 +5,8 @@
 
 #[path = "screens/job.rs"]
 mod job;
+#[path = "screens/lists.rs"]
+mod lists;
 #[path = "screens/sample.rs"]
 mod sample;
 #[path = "screens/story.rs"]

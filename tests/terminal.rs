@@ -5,6 +5,8 @@
 mod driver;
 #[path = "terminal/faults.rs"]
 mod faults;
+#[path = "terminal/lists.rs"]
+mod lists;
 #[path = "terminal/network.rs"]
 mod network;
 #[path = "support/postgres.rs"]
@@ -127,6 +129,7 @@ fn a_console_whose_feed_panics() {
         ledger_name: SafeText::new("test"),
         read_only_reason: SafeText::new("it is a test"),
         feed: Box::new(|| async { panic!("a feed \u{1b}[31mfell over") }),
+        look: Box::new(|| panic!("nothing is looked up")),
         limits: Limits::default(),
         refresh: Duration::from_secs(1),
         keymap: Keymap::new(none).unwrap(),

@@ -62,15 +62,17 @@ pub(super) fn open(config: &Config) -> Result<(), CliError> {
 /// Where there is no terminal, the config's keys clash, or the system refuses something.
 pub(super) fn run(shown: Shown, config: &Config) -> Result<Ended, CliError> {
     check()?;
-    let url = shown.url;
+    let (url, look_url) = (shown.url.clone(), shown.url);
     let feed = move || {
         let feed: Box<dyn Feed> = url.feed();
         std::future::ready(Ok(feed))
     };
+    let look = move || look_url.look();
     let options = ConsoleOptions {
         ledger_name: shown.name,
         read_only_reason: SafeText::new(shown.why_read_only),
         feed: Box::new(feed),
+        look: Box::new(look),
         limits: shown.limits,
         refresh: config.console.refresh.value,
         keymap: keymap(config)?,

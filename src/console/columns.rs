@@ -14,6 +14,12 @@ use super::format;
 use super::theme::Role;
 use super::widget::{histogram, sparkline};
 
+pub mod audit;
+pub mod dead_letters;
+pub mod jobs;
+pub mod leases;
+pub mod list;
+
 /// A column of the queues pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::board::Board;
 
 use super::Ended;
+use super::ask::{Kind, Request, Ticket};
 
 /// One thing to be done.
 #[derive(Debug)]
@@ -14,6 +15,15 @@ pub enum Effect {
     Refresh(Duration),
     /// Open the ledger anew and count everything again.
     Recount,
+    /// Look something up. It takes the place of an open question of its kind.
+    Look {
+        /// The number of the asking; the answer carries it.
+        ticket: Ticket,
+        /// The question.
+        request: Request,
+    },
+    /// The open question of this kind is no longer of interest: it is cancelled.
+    Dismiss(Kind),
     /// Give the terminal back, stop the process, and take the terminal over again when it goes on.
     Suspend,
     /// Take the terminal over again and paint it in full.

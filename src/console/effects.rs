@@ -1,4 +1,5 @@
-//! The only file that holds a feed: reads the ledger again and again, and tells the screen.
+//! The only place that holds ways to a ledger: reads its feed again and again, and tells the
+//! screen; [`look`] beside it answers questions.
 //!
 //! Every call has a deadline. After a failure the connection is dropped, opened anew after a wait
 //! with full jitter, and the ledger is counted again. The screen never waits for any of it. Next on
@@ -17,6 +18,8 @@ use crate::store::{Feed, StoreError};
 
 use super::OpenFeed;
 use super::msg::{Ended, Msg, Outbox};
+
+pub mod look;
 
 /// How long each call may take.
 #[derive(Debug, Clone, Copy)]

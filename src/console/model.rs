@@ -1,9 +1,9 @@
 //! What the console knows, and what a person has chosen. Nothing here does I/O, and drawing changes
 //! none of it. Next: [`super::update`], the only place where it changes.
 //!
-//! The screen is one value of [`View`], each with its own state; a dialog is a value too. So there
-//! is no pair of flags that can contradict each other. A queue is chosen by its name, never by its
-//! row.
+//! The screen is one value of [`Screen`], each with its own state, and [`View`] is the way there; a
+//! dialog is a value too. So there is no pair of flags that can contradict each other. A queue is
+//! chosen by its name and a job by its id, never by its row.
 
 use std::time::{Duration, Instant};
 
@@ -14,19 +14,34 @@ use crate::board::{Board, Judge, Limits};
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
 
+use super::ask::{Request, Ticket};
 use super::clock::{Clock, LocalZone};
 use super::dialog::Dialog;
 use super::keymap::{Keymap, Place};
 
+mod asking;
+mod audit;
+mod dead_letters;
 mod field;
 mod job;
+mod jobs;
+mod leases;
+mod listing;
+mod marks;
 mod order;
 mod view;
 
+pub use asking::{Asking, Fault, Looks, When, Wish};
+pub use audit::{ActKey, ActRow, AuditState};
+pub use dead_letters::{DeadLettersState, GroupKey, GroupOrder};
 pub use field::{Field, Filter};
 pub use job::{Found, JobState, numbers};
+pub use jobs::{COUNTED_MAX, JobsState};
+pub use leases::LeasesState;
+pub use listing::{Item, Listing, Window};
+pub use marks::{MARKS_MAX, Marks};
 pub use order::Order;
-pub use view::{Chosen, OverviewState, QueueState, View};
+pub use view::{Chosen, OverviewState, QueueState, Screen, Tab, View};
 
 /// The refresh intervals that `+` and `-` step through.
 pub const REFRESH_STEPS: [Duration; 8] = [
@@ -110,6 +125,17 @@ pub struct Shown {
     pub reading: Reading,
 }
 
+/// A question that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Open {
+    /// Its number.
+    pub ticket: Ticket,
+    /// The question.
+    pub request: Request,
+    /// Since when.
+    pub since: Instant,
+}
+
 /// How true the numbers on the screen are, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
@@ -159,10 +185,13 @@ pub struct Model {
     pub refresh: Duration,
     /// How moments are shown.
     pub clock: Clock,
-    /// The screen.
+    /// Where one is.
     pub view: View,
     /// What lies over it.
     pub dialog: Option<Dialog>,
+    /// What is being looked up.
+    pub open: Option<Open>,
+    pub(super) tickets: Ticket,
     pub(super) board: Option<Box<Board>>,
     pub(super) judge: Judge,
 }
@@ -186,6 +215,8 @@ impl Model {
             },
             view: View::default(),
             dialog: None,
+            open: None,
+            tickets: Ticket(0),
             board: None,
         }
     }
@@ -210,12 +241,29 @@ impl Model {
     /// When the screen may change without anything coming in; `None` for never.
     pub fn next_wake(&self) -> Option<Instant> {
         let second = self.now + Duration::from_secs(1);
-        match self.truth() {
+        let board = match self.truth() {
             Truth::Live => self
                 .read
                 .map(|read| read.at + self.overdue_after() + Duration::from_millis(1)),
             Truth::Loading | Truth::Paused | Truth::Stale | Truth::Reconnecting => Some(second),
-        }
+        };
+        let looking = self.open.as_ref().map(|_| second);
+        let due = self
+            .view
+            .shown()
+            .looks()
+            .filter(|_| self.open.is_none() && self.hold == Hold::Follow)
+            .and_then(|looks| looks.asking().due_at(self.refresh));
+        [board, looking, due].into_iter().flatten().min()
+    }
+
+    /// The latest moment that is known of the database's clock: what ages are counted to.
+    pub fn database_now(&self) -> Option<Timestamp> {
+        let reading = match self.hold {
+            Hold::Follow => self.read,
+            Hold::Paused => self.shown.as_ref().map(|shown| shown.reading),
+        };
+        reading.map(|reading| reading.as_of)
     }
 
     /// The rows of the queues pane: filtered, and in the chosen order.
@@ -233,16 +281,23 @@ impl Model {
 
     /// Where keys have their meaning now.
     pub fn place(&self) -> Place {
-        match (&self.dialog, &self.view) {
+        match (&self.dialog, self.view.shown()) {
             (Some(dialog), _) => dialog.place(),
-            (None, View::Overview { here, .. }) => {
-                if here.filter.is_typing() {
-                    Place::Field
-                } else {
-                    Place::Overview
-                }
-            }
-            (None, View::Queue { .. }) => Place::Queue,
+            (None, Screen::Overview) if self.view.overview.filter.is_typing() => Place::Field,
+            (None, _) => self.screen_place(),
+        }
+    }
+
+    /// Where keys have their meaning on the shown screen, when nothing lies over it and nothing is
+    /// being typed.
+    pub fn screen_place(&self) -> Place {
+        match self.view.shown() {
+            Screen::Overview => Place::Overview,
+            Screen::Queue(_) => Place::Queue,
+            Screen::Jobs(_) => Place::Jobs,
+            Screen::DeadLetters(_) => Place::DeadLetters,
+            Screen::Leases(_) => Place::Leases,
+            Screen::Audit(_) => Place::Audit,
         }
     }
 }

@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use crate::board::Board;
+use crate::console::ask::{Answer, Failure, Ticket};
 use crate::ledger::feed::Batch;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
@@ -42,6 +43,13 @@ pub enum Msg {
         error: SafeText,
         /// When the ledger is opened again, from now.
         retry_in: Duration,
+    },
+    /// A question was answered, or could not be.
+    Looked {
+        /// Which.
+        ticket: Ticket,
+        /// The answer; after a failure the question stays open and is asked again.
+        result: Result<Answer, Failure>,
     },
     /// Somebody else has used the terminal (the process was stopped and goes on).
     Continued,

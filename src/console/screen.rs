@@ -1,27 +1,33 @@
 //! Drawing: a model and a frame in, the frame filled. Drawing changes nothing and asks nobody.
 //!
 //! From top to bottom: the header ([`header`]), one line when the ledger is lost ([`alert`]), then
-//! the screen's own panes ([`overview`], [`queue`]), the footer ([`footer`]), and over all of it a
-//! dialog.
+//! the screen's own panes ([`overview`], [`queue`], [`jobs`] and so on), the footer ([`footer`]),
+//! and over all of it a dialog.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::dialog;
-use super::model::{Model, Truth, View};
+use super::model::{Model, Screen, Truth};
 use super::theme::{Role, Theme};
 use super::widget::Canvas;
 
 mod ages;
 mod alert;
+mod audit;
 mod bands;
+mod body;
 mod dead_letters;
 mod flow;
 mod footer;
+mod groups;
 mod header;
 mod headline;
 pub mod job;
+mod jobs;
 mod leases;
+mod leases_list;
+mod lookup;
 mod overview;
 mod panes;
 mod queue;
@@ -30,6 +36,7 @@ mod reasons;
 mod retries;
 mod scope;
 mod states;
+mod tabs;
 mod ticker;
 
 /// Draws the console into `frame`, which must be empty and of the model's size.
@@ -43,9 +50,13 @@ pub fn draw(model: &Model, theme: &Theme, frame: &mut Buffer) {
     if rest.height >= FOOTER_FROM {
         footer::draw(&mut canvas, take_bottom(&mut rest), model);
     }
-    match &model.view {
-        View::Overview { here, .. } => overview::draw(&mut canvas, rest, model, here),
-        View::Queue { here, .. } => queue::draw(&mut canvas, rest, model, here),
+    match model.view.shown() {
+        Screen::Overview => overview::draw(&mut canvas, rest, model, model.view.overview()),
+        Screen::Queue(here) => queue::draw(&mut canvas, rest, model, here),
+        Screen::Jobs(here) => jobs::draw(&mut canvas, rest, model, here),
+        Screen::DeadLetters(here) => groups::draw(&mut canvas, rest, model, here),
+        Screen::Leases(here) => leases_list::draw(&mut canvas, rest, model, here),
+        Screen::Audit(here) => audit::draw(&mut canvas, rest, model, here),
     }
     if is_doubtful(model.truth()) {
         canvas.wash(rest, Role::Stale);

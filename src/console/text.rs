@@ -138,6 +138,7 @@ mod tests {
         assert_eq!(wrapped("retry in 4s", 8), ["retry in", "4s"]);
         assert_eq!(wrapped("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrapped("", 3), [""]);
+        assert_eq!(wrapped("ab  ", 2), ["ab", ""]);
         assert_eq!(wrapped("図書", 1), Vec::<String>::new());
     }
 

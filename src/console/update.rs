@@ -13,12 +13,20 @@ use super::model::{Chosen, Hold, Link, Model, Reading, Shown};
 use super::msg::Msg;
 
 mod keys;
+mod lists;
+mod looking;
 
 pub(super) use keys::moved;
 
 /// Takes in what happened at `at`; says what is to be done.
 pub fn update(model: &mut Model, at: Instant, msg: Msg) -> Vec<Effect> {
     model.now = model.now.max(at);
+    let mut effects = take(model, at, msg);
+    looking::look_after(model, &mut effects);
+    effects
+}
+
+fn take(model: &mut Model, at: Instant, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(key) => keys::press(model, key),
         Msg::Paste(text) => {
@@ -43,6 +51,10 @@ pub fn update(model: &mut Model, at: Instant, msg: Msg) -> Vec<Effect> {
             };
             Vec::new()
         }
+        Msg::Looked { ticket, result } => {
+            looking::looked(model, at, ticket, result);
+            Vec::new()
+        }
         Msg::Continued => vec![Effect::Retake],
         Msg::Terminate { signal } => vec![Effect::End(Ended::Signal(signal))],
         Msg::TerminalLost => vec![Effect::End(Ended::TerminalLost)],
@@ -63,6 +75,7 @@ fn loaded(model: &mut Model, reading: Reading, board: Box<crate::board::Board>) 
     model.link = Link::Good;
     model.read = Some(reading);
     show(model);
+    looking::heard_of_anything(model);
     before.map(Effect::Free).into_iter().collect()
 }
 
@@ -85,6 +98,7 @@ fn events(model: &mut Model, at: Instant, batch: &Batch) -> Vec<Effect> {
     if !batch.more {
         show(model);
     }
+    looking::heard(model, &batch.events);
     if exact {
         Vec::new()
     } else {

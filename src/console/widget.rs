@@ -5,6 +5,7 @@ pub mod bar;
 pub mod canvas;
 pub mod facts;
 pub mod histogram;
+pub mod list;
 pub mod machine;
 pub mod pane;
 pub mod sparkline;

@@ -40,6 +40,12 @@ const fn is_listed(action: Action) -> bool {
         | Action::Slower
         | Action::TimeZone
         | Action::Overview
+        | Action::Jobs
+        | Action::DeadLetters
+        | Action::Leases
+        | Action::Audit
+        | Action::Unmark
+        | Action::Again
         | Action::Help
         | Action::Redraw
         | Action::Suspend
@@ -56,6 +62,8 @@ const fn is_listed(action: Action) -> bool {
         | Action::NextTab
         | Action::PreviousTab
         | Action::Palette
+        | Action::Mark
+        | Action::MarkRange
         | Action::Erase
         | Action::EraseWord
         | Action::EraseAll => false,
@@ -66,9 +74,10 @@ const fn is_listed(action: Action) -> bool {
 fn entries(model: &Model, palette: &Palette) -> Vec<Entry> {
     let typed = palette.field.text().to_lowercase();
     let words: Vec<&str> = typed.split_whitespace().collect();
+    let place = model.screen_place();
     let actions = REGISTRY
         .iter()
-        .filter(|binding| is_listed(binding.action))
+        .filter(|binding| is_listed(binding.action) && binding.places.contains(&place))
         .map(|binding| Entry {
             target: Target::Action(binding.action),
             name: binding.name.replace('_', " "),

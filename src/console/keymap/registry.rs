@@ -39,6 +39,22 @@ pub enum Action {
     PreviousTab,
     /// The overview.
     Overview,
+    /// The list of jobs.
+    Jobs,
+    /// Dead letters in groups.
+    DeadLetters,
+    /// The list of leases.
+    Leases,
+    /// What operators did.
+    Audit,
+    /// Mark the selected job, or take its mark away.
+    Mark,
+    /// Begin a range of marks, or mark it.
+    MarkRange,
+    /// Take every mark away.
+    Unmark,
+    /// Look the list up again now.
+    Again,
     /// The list of screens and actions.
     Palette,
     /// The help.
@@ -64,6 +80,14 @@ pub enum Place {
     Overview,
     /// One queue.
     Queue,
+    /// A list of jobs.
+    Jobs,
+    /// Dead letters in groups.
+    DeadLetters,
+    /// The list of leases.
+    Leases,
+    /// What operators did.
+    Audit,
     /// The help.
     Help,
     /// A field that takes text: filter, search, palette.
@@ -72,13 +96,26 @@ pub enum Place {
 
 impl Place {
     /// Every place.
-    pub const ALL: [Self; 4] = [Self::Overview, Self::Queue, Self::Help, Self::Field];
+    pub const ALL: [Self; 8] = [
+        Self::Overview,
+        Self::Queue,
+        Self::Jobs,
+        Self::DeadLetters,
+        Self::Leases,
+        Self::Audit,
+        Self::Help,
+        Self::Field,
+    ];
 
     /// Its name in help and errors.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
             Self::Queue => "queue",
+            Self::Jobs => "jobs",
+            Self::DeadLetters => "dead letters",
+            Self::Leases => "leases",
+            Self::Audit => "audit",
             Self::Help => "help",
             Self::Field => "text field",
         }
@@ -102,11 +139,22 @@ pub struct Binding {
     pub places: &'static [Place],
 }
 
-use Place::{Field, Help, Overview, Queue};
+use Place::{Audit, DeadLetters, Field, Help, Jobs, Leases, Overview, Queue};
 
-const SCREENS: &[Place] = &[Overview, Queue];
-const LISTS: &[Place] = &[Overview, Queue, Help];
-const EVERYWHERE: &[Place] = &[Overview, Queue, Help, Field];
+const SCREENS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit];
+const LISTS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Help];
+const EVERYWHERE: &[Place] = &[
+    Overview,
+    Queue,
+    Jobs,
+    DeadLetters,
+    Leases,
+    Audit,
+    Help,
+    Field,
+];
+const LOOKED_UP: &[Place] = &[Jobs, DeadLetters, Leases, Audit];
+const MARKABLE: &[Place] = &[Jobs];
 const TYPING: &[Place] = &[Field];
 
 const fn binding(
@@ -136,13 +184,13 @@ impl Binding {
 }
 
 /// Every action, in the order in which help and footer list them.
-pub const REGISTRY: [Binding; 26] = [
+pub const REGISTRY: [Binding; 34] = [
     binding(
         Action::Enter,
         "enter",
         &["enter"],
-        &[Overview, Field],
-        "open the selected queue; accept what was typed",
+        &[Overview, Queue, DeadLetters, Audit, Field],
+        "open what is selected: a queue, its jobs, a group's jobs; accept what was typed",
     )
     .footer("open"),
     binding(
@@ -165,10 +213,33 @@ pub const REGISTRY: [Binding; 26] = [
         Action::Sort,
         "sort",
         &["s"],
-        &[Overview],
-        "the next order of queues",
+        &[Overview, Jobs, DeadLetters],
+        "the next order of the list",
     )
     .footer("sort"),
+    binding(
+        Action::Mark,
+        "mark",
+        &["space"],
+        MARKABLE,
+        "mark the selected job, or take its mark away; mark a range that was begun",
+    )
+    .footer("mark"),
+    binding(
+        Action::MarkRange,
+        "mark_range",
+        &["V"],
+        MARKABLE,
+        "begin a range of marks at the selected job; again: mark all of it",
+    ),
+    binding(
+        Action::Unmark,
+        "unmark",
+        &["U"],
+        MARKABLE,
+        "take every mark away",
+    )
+    .footer("unmark"),
     binding(
         Action::Pause,
         "pause",
@@ -286,6 +357,35 @@ pub const REGISTRY: [Binding; 26] = [
         &["1"],
         SCREENS,
         "the overview",
+    ),
+    binding(Action::Jobs, "jobs", &["2"], SCREENS, "the list of jobs"),
+    binding(
+        Action::DeadLetters,
+        "dead_letters",
+        &["3"],
+        SCREENS,
+        "dead letters in groups alike in class, reason and error",
+    ),
+    binding(
+        Action::Leases,
+        "leases",
+        &["4"],
+        SCREENS,
+        "the list of leases, expired ones first",
+    ),
+    binding(
+        Action::Audit,
+        "audit",
+        &["6"],
+        SCREENS,
+        "what operators did, and why",
+    ),
+    binding(
+        Action::Again,
+        "again",
+        &["r"],
+        LOOKED_UP,
+        "look the list up again now",
     ),
     binding(
         Action::Redraw,

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::console::clock::TimeStyle;
 use crate::console::keymap::{Action, Place, REGISTRY};
-use crate::console::model::{Filter, Hold, Model, View};
+use crate::console::model::{Filter, Hold, Model, Screen};
 use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::Canvas;
@@ -19,8 +19,8 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         return;
     };
     let line = line.after(1).first(line.columns.saturating_sub(2));
-    if let View::Overview { here, .. } = &model.view
-        && let Filter::Typing { field, .. } = &here.filter
+    if matches!(model.view.shown(), Screen::Overview)
+        && let Filter::Typing { field, .. } = &model.view.overview().filter
     {
         let typed = format!("{}▏", field.text());
         let used = canvas.pieces(line, &[(Role::Accent, "filter "), (Role::Text, &typed)]);
@@ -32,10 +32,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         );
         return;
     }
-    let place = match model.view {
-        View::Overview { .. } => Place::Overview,
-        View::Queue { .. } => Place::Queue,
-    };
+    let place = model.screen_place();
     let actions: Vec<Action> = REGISTRY
         .iter()
         .filter(|binding| binding.footer.is_some() && binding.places.contains(&place))
@@ -45,15 +42,37 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     hints(canvas, line, model, &actions);
 }
 
-/// `out` matters where there is a level to leave.
+/// Whether a key would do something now: `out` where there is a level to leave, and so on.
 fn has_effect(action: Action, model: &Model) -> bool {
-    let overview = model.view.overview();
-    let level = model.view.queue_shown().is_some() || overview.filter != Filter::Off;
+    let filtered = model.view.overview().filter != Filter::Off;
     match action {
-        Action::Out => level,
-        Action::Enter => !model.rows().is_empty(),
+        Action::Out => match model.view.shown() {
+            Screen::Overview => filtered,
+            _ => true,
+        },
+        Action::Enter => match model.view.shown() {
+            Screen::Overview => !model.rows().is_empty(),
+            Screen::Queue(_) => true,
+            Screen::DeadLetters(state) => state.list.selected_row().is_some(),
+            Screen::Audit(state) => state.plan_of_selected().is_some(),
+            Screen::Jobs(_) | Screen::Leases(_) => false,
+        },
         Action::Down => model.view.queue_shown().is_some(),
-        Action::Filter | Action::Sort => model.shown.is_some(),
+        Action::Filter => model.shown.is_some(),
+        Action::Sort => match model.view.shown() {
+            Screen::Jobs(state) => state.list.reading.is_some(),
+            Screen::DeadLetters(state) => state.list.reading.is_some(),
+            _ => model.shown.is_some(),
+        },
+        Action::Again => model.view.shown().looks().is_some(),
+        Action::Mark | Action::MarkRange => model
+            .view
+            .jobs_shown()
+            .is_some_and(|jobs| !jobs.list.rows.is_empty()),
+        Action::Unmark => model
+            .view
+            .jobs_shown()
+            .is_some_and(|jobs| !jobs.marks.is_empty()),
         Action::Back
         | Action::Pause
         | Action::TimeZone
@@ -69,6 +88,10 @@ fn has_effect(action: Action, model: &Model) -> bool {
         | Action::NextTab
         | Action::PreviousTab
         | Action::Overview
+        | Action::Jobs
+        | Action::DeadLetters
+        | Action::Leases
+        | Action::Audit
         | Action::Redraw
         | Action::Suspend
         | Action::Quit
@@ -80,14 +103,18 @@ fn has_effect(action: Action, model: &Model) -> bool {
 
 /// The word for an action, where it depends on what is shown.
 fn word(action: Action, model: &Model) -> &'static str {
-    let on_queue = model.view.queue_shown().is_some();
+    let inside = model.view.has_before();
     let typing = model.place() == Place::Field && model.dialog.is_none();
     match (action, model.hold) {
         (Action::Pause, Hold::Paused) => "go on",
-        (Action::Back, _) if on_queue => "back",
+        (Action::Back, _) if inside => "back",
         (Action::Enter, _) if typing => "accept",
+        (Action::Enter, _) => match model.view.shown() {
+            Screen::Queue(_) | Screen::DeadLetters(_) | Screen::Audit(_) => "its jobs",
+            Screen::Overview | Screen::Jobs(_) | Screen::Leases(_) => "open",
+        },
         (Action::Out, _) if typing => "cancel",
-        (Action::Out, _) if !on_queue => "clear filter",
+        (Action::Out, _) if !inside => "clear filter",
         (Action::TimeZone, _) => match model.clock.style {
             TimeStyle::Utc => "utc",
             TimeStyle::Local => "local",

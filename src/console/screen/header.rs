@@ -12,7 +12,9 @@ use crate::console::model::{Hold, Link, Model, Truth};
 use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::Canvas;
-use crate::console::widget::canvas::{Piece, Spot};
+use crate::console::widget::canvas::Spot;
+
+use super::tabs;
 
 /// What stands between two parts of the line.
 const GAP: u16 = 2;
@@ -59,21 +61,7 @@ fn draw_left(canvas: &mut Canvas<'_>, at: Spot, model: &Model) {
     );
     let at = at.after(if used > 0 { used + GAP } else { 0 });
     let used = canvas.text(at, Role::Title, READ_ONLY);
-    let at = at.after(used + GAP + 1);
-    let on_queue = model.view.queue_shown().is_some();
-    let (overview, queue) = if on_queue {
-        (Role::Muted, Role::Accent)
-    } else {
-        (Role::Accent, Role::Muted)
-    };
-    let mut tabs: Vec<Piece<'_>> = vec![(overview, "1 Overview")];
-    if let Some(name) = model.view.queue_tab() {
-        tabs.push((Role::Muted, "  "));
-        tabs.push((queue, name.as_str()));
-    }
-    if at.columns >= text::columns("1 Overview") {
-        canvas.pieces(at, &tabs);
-    }
+    tabs::draw(canvas, at.after(used + GAP + 1), &model.view);
 }
 
 const fn role(truth: Truth) -> Role {

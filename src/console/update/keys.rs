@@ -6,9 +6,13 @@ use crate::console::Ended;
 use crate::console::dialog::{Dialog, Target, help, palette};
 use crate::console::effect::Effect;
 use crate::console::keymap::{Action, Chord, Place};
-use crate::console::model::{Chosen, Field, Filter, Model, REFRESH_STEPS, View};
+use crate::console::model::{Chosen, Field, Filter, JobsState, Model, REFRESH_STEPS, Screen, Tab};
 use crate::ledger::num;
+use crate::ledger::query::{Pattern, Query, Term, Test};
+use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
+
+use super::lists;
 
 /// A key was pressed.
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
@@ -49,16 +53,22 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             }
         }
         Action::Filter => begin_filter(model),
-        Action::Sort => {
-            let overview = model.view.overview_mut();
-            overview.order = overview.order.next();
-        }
+        Action::Sort => sort(model),
+        Action::Mark => with_jobs(model, lists::mark),
+        Action::MarkRange => with_jobs(model, lists::mark_range),
+        Action::Unmark => with_jobs(model, |jobs| jobs.marks.clear()),
+        Action::Again => again(model),
         Action::Pause => super::toggle_hold(model),
         Action::Faster => return change_refresh(model, Pace::Faster),
         Action::Slower => return change_refresh(model, Pace::Slower),
         Action::TimeZone => model.clock.style = model.clock.style.next(),
-        Action::NextTab | Action::PreviousTab => model.view.switch_tab(),
-        Action::Overview => model.view.show_overview(),
+        Action::NextTab => model.view.turn(1),
+        Action::PreviousTab => model.view.turn(Tab::ALL.len() - 1),
+        Action::Overview => model.view.go(Tab::Overview),
+        Action::Jobs => model.view.go(Tab::Jobs),
+        Action::DeadLetters => model.view.go(Tab::DeadLetters),
+        Action::Leases => model.view.go(Tab::Leases),
+        Action::Audit => model.view.go(Tab::Audit),
         Action::Palette => model.dialog = Some(Dialog::Palette(palette::Palette::default())),
         Action::Help => toggle_help(model),
         Action::Redraw => return vec![Effect::Repaint],
@@ -86,7 +96,11 @@ fn out(model: &mut Model) -> bool {
         }
         None => {}
     }
-    if model.view.leave_queue() {
+    let left_within = match model.view.shown_mut() {
+        Screen::Jobs(jobs) => jobs.marks.drop_range(),
+        _ => false,
+    };
+    if left_within || model.view.leave() {
         return true;
     }
     let left = model.view.overview_mut().filter.out();
@@ -105,19 +119,97 @@ fn enter(model: &mut Model) -> Vec<Effect> {
         Some(Dialog::Palette(_)) => return choose(model),
         None => {}
     }
-    if let View::Overview { here, .. } = &mut model.view
-        && here.filter.is_typing()
-    {
-        here.filter.accept();
+    match model.view.shown() {
+        Screen::Overview => enter_queue(model),
+        Screen::Queue(here) => {
+            let query = of_queue(&here.queue);
+            enter_jobs(model, query);
+        }
+        Screen::DeadLetters(here) => {
+            if let Some(query) = here.list.selected_row().map(|group| here.jobs_of(group)) {
+                enter_jobs(model, query);
+            }
+        }
+        Screen::Audit(here) => {
+            if let Some(plan) = here.plan_of_selected() {
+                enter_jobs(
+                    model,
+                    Query {
+                        terms: vec![term(Test::Plan(plan))],
+                    },
+                );
+            }
+        }
+        Screen::Jobs(_) | Screen::Leases(_) => {}
+    }
+    Vec::new()
+}
+
+fn enter_jobs(model: &mut Model, query: Query) {
+    let order = query.natural_order();
+    let jobs = JobsState::of(query, order);
+    model.view.enter(Screen::Jobs(Box::new(jobs)));
+}
+
+fn enter_queue(model: &mut Model) {
+    let filter = &mut model.view.overview_mut().filter;
+    if filter.is_typing() {
+        filter.accept();
         keep_selection_listed(model);
-        return Vec::new();
+        return;
     }
     let selected = model.view.overview().selected.clone();
     let listed = selected.filter(|name| model.rows().iter().any(|row| row.queue == *name));
     if let Some(queue) = listed {
-        model.view.enter(queue);
+        model.view.enter_queue(queue);
     }
-    Vec::new()
+}
+
+/// The live jobs of a queue.
+fn of_queue(queue: &SafeText) -> Query {
+    let queue = term(Test::Queue(Pattern::Is(queue.as_str().to_owned())));
+    let states = State::LIVE.map(|state| term(Test::State(state)));
+    Query {
+        terms: std::iter::once(queue).chain(states).collect(),
+    }
+}
+
+const fn term(test: Test) -> Term {
+    Term {
+        negated: false,
+        test,
+    }
+}
+
+/// Changes the list of jobs that is shown, if one is.
+fn with_jobs(model: &mut Model, change: impl FnOnce(&mut JobsState)) {
+    if let Screen::Jobs(jobs) = model.view.shown_mut() {
+        change(jobs);
+    }
+}
+
+fn sort(model: &mut Model) {
+    match model.view.shown_mut() {
+        Screen::Jobs(jobs) => jobs.sort(),
+        Screen::DeadLetters(letters) => letters.sort(),
+        Screen::Overview | Screen::Queue(_) | Screen::Leases(_) | Screen::Audit(_) => {
+            let overview = model.view.overview_mut();
+            overview.order = overview.order.next();
+        }
+    }
+}
+
+/// Looks the shown list up again now, whether it changed or not.
+fn again(model: &mut Model) {
+    if let Some(looks) = model.view.shown_mut().looks_mut() {
+        let asking = looks.asking_mut();
+        asking.news = true;
+        asking.asked_at = None;
+        if asking.fault.take().is_some() {
+            // What failed is open, and waits for its next try: it is asked anew.
+            model.open = None;
+        }
+    }
 }
 
 /// Goes where the palette points.
@@ -128,7 +220,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     let target = palette::chosen(model, palette);
     model.dialog = None;
     match target {
-        Some(Target::Queue(queue)) => model.view.enter(queue),
+        Some(Target::Queue(queue)) => model.view.enter_queue(queue),
         Some(Target::Action(action)) => return act(model, action),
         None => {}
     }
@@ -140,8 +232,6 @@ fn begin_filter(model: &mut Model) {
         Some(Dialog::Help(help)) => help.search.edit(),
         Some(Dialog::Palette(_)) => {}
         None => {
-            // From the palette it may be asked for on a queue: the filter is the overview's.
-            model.view.show_overview();
             model.view.overview_mut().filter.edit();
         }
     }
@@ -205,22 +295,26 @@ fn step(model: &mut Model, lines: i64) {
             let moved = palette::moved(model, palette, lines);
             model.dialog = Some(Dialog::Palette(moved));
         }
-        None => step_queue(model, lines),
+        None => match model.view.shown_mut() {
+            Screen::Overview | Screen::Queue(_) => step_queue(model, lines),
+            Screen::Jobs(here) => lists::step(&mut here.list, lines),
+            Screen::DeadLetters(here) => lists::step(&mut here.list, lines),
+            Screen::Leases(here) => lists::step(&mut here.list, lines),
+            Screen::Audit(here) => lists::step(&mut here.list, lines),
+        },
     }
 }
 
 fn step_queue(model: &mut Model, lines: i64) {
     let names: Vec<SafeText> = model.rows().iter().map(|row| row.queue.clone()).collect();
-    let current = match &model.view {
-        View::Queue { here, .. } => Some(&here.queue),
-        View::Overview { here, .. } => here.selected.as_ref(),
-    };
+    let shown = model.view.queue_shown();
+    let current = shown.or(model.view.overview().selected.as_ref());
     let position = current.and_then(|name| names.iter().position(|each| each == name));
     let next = position.map_or(0, |position| moved(position, lines, names.len()));
     let Some(name) = names.into_iter().nth(next) else {
         return;
     };
-    if let View::Queue { here, .. } = &mut model.view {
+    if let Screen::Queue(here) = model.view.shown_mut() {
         here.queue = name.clone();
     }
     let overview = model.view.overview_mut();

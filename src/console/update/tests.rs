@@ -17,6 +17,8 @@ use crate::ledger::text::SafeText;
 
 use super::*;
 
+mod lists;
+
 const NOW_S: i64 = 1_796_008_062;
 
 fn console() -> Model {
@@ -89,6 +91,7 @@ fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
             "down" => (KeyCode::Down, KeyModifiers::NONE),
             "ctrl-c" => (KeyCode::Char('c'), KeyModifiers::CONTROL),
             "ctrl-z" => (KeyCode::Char('z'), KeyModifiers::CONTROL),
+            "space" => (KeyCode::Char(' '), KeyModifiers::NONE),
             "ctrl-u" => (KeyCode::Char('u'), KeyModifiers::CONTROL),
             other => (
                 KeyCode::Char(other.chars().next().unwrap()),
@@ -153,6 +156,8 @@ fn ends(effects: &[Effect]) -> Option<Ended> {
         | Effect::Suspend
         | Effect::Retake
         | Effect::Repaint
+        | Effect::Look { .. }
+        | Effect::Dismiss(_)
         | Effect::Free(_) => None,
     })
 }
@@ -431,24 +436,6 @@ fn the_palette_goes_to_a_queue_or_does_an_action_by_name() {
     assert_eq!(model.hold, Hold::Paused);
     press(&mut model, ": z z z enter");
     assert!(model.dialog.is_none());
-}
-
-#[test]
-fn a_queue_keeps_its_tab_beside_the_overview() {
-    let mut model = loaded_console();
-    press(&mut model, "tab");
-    assert_eq!(
-        model.view.queue_tab(),
-        None,
-        "there is no tab before a queue is entered"
-    );
-    press(&mut model, "enter 1");
-    assert_eq!(model.view.queue_shown(), None);
-    assert_eq!(model.view.queue_tab().map(SafeText::as_str), Some("old"));
-    press(&mut model, "tab");
-    assert_eq!(model.view.queue_shown().map(SafeText::as_str), Some("old"));
-    press(&mut model, "esc");
-    assert_eq!(model.view.queue_tab(), None);
 }
 
 #[test]
