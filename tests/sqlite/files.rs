@@ -11,9 +11,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use ledgertop::ledger::query::Query;
+use ledgertop::ledger::view::Count;
+use ledgertop::store::look::Look;
 use ledgertop::store::{self, LedgerUrl, StoreError};
 
-use crate::ledger::{good, job, ledger, sql};
+use crate::ledger::{good, job, ledger, producer, sql};
 
 /// What the store and the feed say of the place; both must say the same.
 async fn said_of(path: &Path) -> StoreError {
@@ -142,4 +145,37 @@ async fn a_feed_does_not_go_on_with_a_file_that_was_taken_from_under_it() {
     })
     .await;
     assert!(logless.contains("write-ahead log was removed"), "{logless}");
+}
+
+#[tokio::test]
+async fn a_look_up_after_a_file_was_replaced_reads_the_one_that_is_there() {
+    let (one, other) = (ledger().await, ledger().await);
+    other.enqueue(&[job("of the other file")]).await;
+    let mut look = one.url.look();
+    let count = async |look: &mut dyn Look| look.count(&Query::default(), 10).await;
+    assert_eq!(good(count(look.as_mut()).await), Count::Exact(0));
+    sql(other.path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    fs::copy(other.path(), one.path().with_file_name("next.db")).expect("it is copied");
+    fs::rename(one.path().with_file_name("next.db"), one.path()).expect("it is replaced");
+    for suffix in ["-wal", "-shm"] {
+        fs::remove_file(format!("{}{suffix}", one.path().display())).expect("it is removed");
+    }
+    assert_eq!(good(count(look.as_mut()).await), Count::Exact(1));
+    fs::remove_file(one.path()).expect("it is removed");
+    let error = count(look.as_mut()).await.expect_err("it is noticed");
+    assert!(
+        error.to_string().contains("the file was removed"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_written_to_a_file_that_was_removed() {
+    let ledger = ledger().await;
+    ledger.enqueue(&[job("before")]).await;
+    fs::remove_file(ledger.path()).expect("it is removed");
+    let tried = ledger.store.enqueue(&[job("after")], &producer()).await;
+    let error = tried.expect_err("it is noticed").to_string();
+    assert!(error.contains("the file was removed"), "{error}");
+    assert!(error.contains("nothing was changed"), "{error}");
 }

@@ -5,7 +5,7 @@
 //! before the connection is used again. Next: [`super::exchange`].
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -13,7 +13,7 @@ use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 use sqlx::{Sqlite, Transaction};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connect::{self, Purpose};
+use super::connect::{self, Identity, Purpose};
 use crate::ledger::text::SafeText;
 use crate::store::fault::{self, Effect};
 use crate::store::{PATIENCE, StoreError};
@@ -42,6 +42,9 @@ pub(crate) use statement;
 /// The connections of one store.
 pub(crate) struct Access {
     ledger: SafeText,
+    path: PathBuf,
+    /// The file that was opened.
+    file: Identity,
     /// How long a writing call waits for its turn, in this process and among processes.
     turn: Duration,
     writer: SqlitePool,
@@ -73,6 +76,8 @@ impl Access {
         };
         let access = Self {
             ledger: ledger.clone(),
+            path: path.to_owned(),
+            file: Identity::without_log(path, &call)?,
             turn,
             writer: pool(Purpose::Write, 1),
             readers: pool(Purpose::Read, READERS_MAX),
@@ -107,6 +112,13 @@ impl Access {
         }
     }
 
+    /// Refuses to go on with a file that was removed or replaced: what was written to it would be
+    /// seen by nobody.
+    fn check_file(&self, call: &fault::Call<'_>) -> Result<(), StoreError> {
+        let now = Identity::without_log(&self.path, call)?;
+        self.file.check(now, call)
+    }
+
     /// The writing connection, if nobody uses it at this moment.
     pub(crate) fn idle_writer(&self) -> Option<PoolConnection<Database>> {
         self.writer.try_acquire()
@@ -135,6 +147,7 @@ impl Call<'_> {
     /// Begins a writing transaction when its turn comes. Dropped without a commit, it leaves
     /// nothing behind.
     pub(crate) async fn begin(&self) -> Result<Transaction<'static, Database>, StoreError> {
+        self.access.check_file(&self.before())?;
         let give_up = Instant::now() + self.access.turn;
         loop {
             let begun = self.access.writer.begin_with("BEGIN IMMEDIATE").await;
@@ -161,6 +174,7 @@ impl Call<'_> {
 
     /// A connection for reading, in no transaction.
     pub(crate) async fn reader(&self) -> Result<PoolConnection<Database>, StoreError> {
+        self.access.check_file(&self.about)?;
         self.access
             .readers
             .acquire()
@@ -175,11 +189,14 @@ impl Call<'_> {
 
     /// What an error means before anything was sent that could change the ledger.
     fn explain_before(&self, error: &sqlx::Error) -> StoreError {
-        let before = fault::Call {
+        explain_waited(&self.before(), self.access.turn, error)
+    }
+
+    const fn before(&self) -> fault::Call<'_> {
+        fault::Call {
             effect: Effect::None,
             ..self.about
-        };
-        explain_waited(&before, self.access.turn, error)
+        }
     }
 
     /// The call is refused before anything was sent.

@@ -172,12 +172,24 @@ impl Identity {
     pub(crate) fn at(path: &Path, call: &Call<'_>) -> Result<Self, StoreError> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
-        let file = inode(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => call.unreachable("the file was removed"),
-            _other => call.unreachable(&error.to_string()),
-        })?;
-        let log = inode(Path::new(&log)).ok();
-        Ok(Self { file, log })
+        Ok(Self {
+            log: inode(Path::new(&log)).ok(),
+            ..Self::without_log(path, call)?
+        })
+    }
+
+    /// The same, whatever becomes of the log: for who writes, and sees a missing one by itself.
+    ///
+    /// # Errors
+    /// As [`Identity::at`].
+    pub(crate) fn without_log(path: &Path, call: &Call<'_>) -> Result<Self, StoreError> {
+        match inode(path) {
+            Ok(file) => Ok(Self { file, log: None }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(call.unreachable("the file was removed"))
+            }
+            Err(error) => Err(call.unreachable(&error.to_string())),
+        }
     }
 
     /// Whether a connection made on `self` still reads what is there `now`.

@@ -17,7 +17,7 @@ use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 use crate::store::fault::{Call, Effect};
 use crate::store::sqlite::access::explain;
-use crate::store::sqlite::connect::{self, Purpose};
+use crate::store::sqlite::connect::{self, Identity, Purpose};
 
 /// The longest that a look-up takes; as long as PostgreSQL gives a statement.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -50,6 +50,8 @@ impl From<StoreError> for Fault {
 pub(super) struct Taken {
     pub(super) connection: SqliteConnection,
     dropped: Arc<AtomicBool>,
+    /// The file that it is on.
+    file: Identity,
 }
 
 impl Drop for Taken {
@@ -75,13 +77,18 @@ impl Session {
         }
     }
 
-    /// The connection; made, and its ledger looked at, where there is none. It is given back after
-    /// a good reading only.
+    /// The connection; made, and its ledger looked at, where there is none, or none on the file
+    /// that is there now. It is given back after a good reading only.
     pub(super) async fn take(&mut self) -> Result<Taken, StoreError> {
-        if let Some(taken) = self.kept.take() {
-            return Ok(taken);
-        }
+        let kept = self.kept.take();
         let call = self.call("connect");
+        if let Some(mut taken) = kept {
+            let now = Identity::at(&self.path, &call)?;
+            if taken.file.check(now, &call).is_ok() {
+                taken.file = now;
+                return Ok(taken);
+            }
+        }
         connect::look(&self.path, Purpose::Read, &call)?;
         let driver = |error: sqlx::Error| explain(&call, &error);
         let mut connection = connect::options(&self.path, Purpose::Read)
@@ -99,6 +106,7 @@ impl Session {
         Ok(Taken {
             connection,
             dropped,
+            file: Identity::at(&self.path, &call)?,
         })
     }
 
