@@ -26,6 +26,7 @@ pub mod look;
 pub mod migrate;
 pub mod plans;
 mod postgres;
+mod remembered;
 mod row;
 mod sqlite;
 pub mod url;

@@ -146,6 +146,7 @@ on_both_databases! {
         a_job_enqueued_by_hand_is_a_job_like_any_other,
         a_change_without_a_step_of_the_version_is_refused,
         a_legal_event_may_not_change_anything_else,
+        what_is_out_of_bounds_is_refused_whoever_writes_it,
         what_names_a_job_never_changes,
         history_is_written_once_and_by_the_ledger_alone,
         a_crash_in_the_middle_leaves_nothing_half_done,

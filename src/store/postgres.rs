@@ -20,6 +20,7 @@ use crate::ledger::job::{
 };
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
+use crate::store::remembered::Remembered;
 use crate::store::row::{bound_millis, cut};
 
 mod audit;
@@ -64,6 +65,7 @@ pub(crate) async fn open_store(
     Ok(Arc::new(PostgresStore {
         line,
         hints: Hints::new(pool, session),
+        policies: Remembered::default(),
     }))
 }
 
@@ -108,6 +110,7 @@ impl Work for CheckSchema<'_> {
 struct PostgresStore {
     line: Line,
     hints: Hints,
+    policies: Remembered,
 }
 
 impl PostgresStore {
@@ -165,7 +168,7 @@ impl Store for PostgresStore {
         settlements: &[Settlement],
         claim: Option<&ClaimRequest>,
     ) -> Result<Exchanged, StoreError> {
-        let work = exchange::Exchange::new(worker, settlements, claim);
+        let work = exchange::Exchange::new(&self.policies, worker, settlements, claim);
         let give_up = self.line.give_up_at();
         let (outcomes, mut exchanged) = self.line.run_until(give_up, &work).await?;
         exchanged.outcomes = self
@@ -181,6 +184,7 @@ impl Store for PostgresStore {
         lease: Duration,
     ) -> Result<Disposition, StoreError> {
         let work = begin::Begin {
+            policies: &self.policies,
             job,
             worker: cut(worker, NAME_MAX_BYTES),
             lease_ms: bound_millis(lease),
@@ -218,7 +222,13 @@ impl Store for PostgresStore {
 
     async fn held(&self, worker: &str, limit: u32) -> Result<Vec<Claimed>, StoreError> {
         let worker = cut(worker, NAME_MAX_BYTES);
-        self.line.run(&reads::Held { worker, limit }).await
+        let policies = &self.policies;
+        let work = reads::Held {
+            policies,
+            worker,
+            limit,
+        };
+        self.line.run(&work).await
     }
 
     async fn sweep(&self, system: &str, limit: u32) -> Result<Swept, StoreError> {

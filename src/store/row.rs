@@ -336,7 +336,7 @@ pub(crate) struct RawClaim<'r> {
     pub(crate) claimed_at: Timestamp,
     pub(crate) lease_expires_at: Timestamp,
     pub(crate) first_attempt_at: Timestamp,
-    pub(crate) policy: RawPolicy<'r>,
+    pub(crate) policy: &'r Policy,
 }
 
 impl RawClaim<'_> {
@@ -358,7 +358,7 @@ impl RawClaim<'_> {
             claimed_at: self.claimed_at,
             lease_expires_at: self.lease_expires_at,
             first_attempt_at: self.first_attempt_at,
-            policy: self.policy.check()?,
+            policy: self.policy.clone(),
         })
     }
 }

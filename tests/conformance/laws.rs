@@ -41,7 +41,7 @@ pub(crate) async fn whatever_the_table_does_not_hold_is_refused_by_name(ledger: 
                 .await
                 .expect_err("the table does not hold it");
             let named = said.contains(&id.to_string()) && said.contains(event.name());
-            // A CHECK of the row may come before the triggers; it names its rule.
+            // A CHECK of SQLite may come before the triggers; it names its rule.
             assert!(
                 named || said.contains("jobs_"),
                 "{from} {event} {to} {actor}: {said}"
@@ -240,6 +240,69 @@ pub(crate) async fn a_legal_event_may_not_change_anything_else(ledger: &Ledger) 
         .sql(&update)
         .await
         .expect("without the extras it is legal");
+}
+
+pub(crate) async fn what_is_out_of_bounds_is_refused_whoever_writes_it(ledger: &Ledger) {
+    let ready = enqueue_one(ledger, "ready").await;
+    let mut other = job("running");
+    "running".clone_into(&mut other.queue);
+    let running = enqueue_as(ledger, other).await;
+    claim_in(ledger, "running", LEASE).await;
+    let long = "x".repeat(2_001);
+    let (name, minute) = ("x".repeat(201), ledger.moment(60_000));
+    let claim = "event = 'claim', state = 'running'";
+    let reject = "event = 'reject', state = 'quarantined'";
+    let succeed = "event = 'succeed', state = 'succeeded'";
+    let changes = [
+        (
+            ready,
+            WORKER,
+            format!("{claim}, lease_expires_at = {}", ledger.moment(90_000_000)),
+        ),
+        (
+            ready,
+            WORKER,
+            format!("{claim}, worker = '{name}', lease_expires_at = {minute}"),
+        ),
+        (
+            ready,
+            &*name,
+            format!("{claim}, lease_expires_at = {minute}"),
+        ),
+        (ready, "", format!("{claim}, lease_expires_at = {minute}")),
+        (ready, WORKER, claim.to_owned()),
+        (
+            running,
+            WORKER,
+            format!("{reject}, error_class = 'transient', reason = 'No word'"),
+        ),
+        (
+            running,
+            WORKER,
+            format!("{reject}, error_class = 'sudden', reason = 'timeout'"),
+        ),
+        (
+            running,
+            WORKER,
+            format!("{reject}, error_class = 'transient'"),
+        ),
+        (
+            running,
+            WORKER,
+            format!("{reject}, error_class = 'transient', reason = 'timeout', error = '{long}'"),
+        ),
+        (running, WORKER, format!("{succeed}, output_ref = '{long}'")),
+        (running, WORKER, format!("{succeed}, note = '{long}'")),
+    ];
+    for (id, actor, change) in changes {
+        let update = format!(
+            "UPDATE jobs SET {change}, actor_kind = 'worker', actor = '{actor}', \
+             version = version + 1 WHERE id = '{id}'"
+        );
+        ledger.sql(&update).await.expect_err(&change);
+    }
+    assert_eq!(history(ledger, ready).await, ["enqueue"]);
+    assert_eq!(history(ledger, running).await, ["enqueue", "claim"]);
 }
 
 pub(crate) async fn what_names_a_job_never_changes(ledger: &Ledger) {

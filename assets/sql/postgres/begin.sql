@@ -1,5 +1,6 @@
 -- Begins an attempt of one named job for a delivery, or records that the delivery was one too many. $1 id,
--- $2 worker, $3 length of the lease in ms. No row: there is no such job, or another writer was quicker.
+-- $2 worker, $3 length of the lease in ms. A row without a fence is the delivery too many. No row: there is no
+-- such job, or another writer was quicker.
 -- Index: jobs_pkey. Lock: the one row.
 WITH stamp AS MATERIALIZED (SELECT clock_timestamp() AS now),
 claimed AS (
@@ -20,7 +21,9 @@ claimed AS (
     plan = NULL
   FROM stamp
   WHERE j.id = $1 AND j.state = 'ready'
-  RETURNING j.*
+  RETURNING j.id, j.state, j.version, j.fence, j.attempt, j.redrives, j.queue, j.kind, j.tenant,
+    j.idempotency_key, j.payload, j.schema_version, j.updated_at AS claimed_at, j.lease_expires_at,
+    j.first_attempt_at, j.policy, j.policy_version
 ),
 suppressed AS (
   UPDATE jobs j SET
@@ -33,14 +36,10 @@ suppressed AS (
     plan = NULL
   FROM stamp
   WHERE j.id = $1 AND j.state <> 'ready'
-  RETURNING j.*
-),
-met AS (
-  SELECT 1::bigint AS position, * FROM claimed UNION ALL SELECT 0::bigint, * FROM suppressed
+  RETURNING j.id, j.state, j.version
 )
+SELECT * FROM claimed
+UNION ALL
 SELECT
-  m.position, m.id, m.state, m.version, m.fence, m.attempt, m.redrives, m.queue, m.kind, m.tenant,
-  m.idempotency_key, m.payload, m.schema_version, m.updated_at AS claimed_at, m.lease_expires_at,
-  m.first_attempt_at, m.policy, m.policy_version, p.max_attempts, p.max_age_ms, p.backoff_base_ms,
-  p.backoff_cap_ms, p.retry_after_cap_ms, p.on_unknown
-FROM met m JOIN policies p ON p.name = m.policy AND p.version = m.policy_version
+  id, state, version, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM suppressed

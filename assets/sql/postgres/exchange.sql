@@ -1,19 +1,17 @@
 -- Settles the attempts of a worker and claims its next jobs: two updates in one statement, so that the
--- trigger on jobs fires once for both. $1..$8 settlements as parallel arrays (id, fence, verdict, output
--- reference, class, reason, error, delay in ms); $9 worker; $10..$12 lanes as parallel arrays (queue,
--- tenant, limit); $13 length of a lease in ms. Returns the settlements that matched and the jobs claimed;
--- a settlement without a row was not current.
+-- trigger on jobs fires once for both. $1..$8 settlements as parallel arrays by ascending id (id, fence,
+-- verdict, output reference, class, reason, error, delay in ms); $9 worker; $10..$12 lanes as parallel arrays
+-- (queue, tenant, limit); $13 length of a lease in ms. Returns the settlements that matched, which have no
+-- queue, and the jobs claimed; a settlement without a row was not current.
 -- The plan is made once, for whatever arrays come: jobs are named by arrays of ids and never joined to the
 -- lanes, whose limits the planner would take for a tenth of all ready jobs, and so scan the table. A
 -- worker stands on running jobs only; naming the state too would lure the planner to jobs_leases.
--- Index: jobs_pkey to settle, jobs_ready to claim. Lock: the rows settled and claimed; skips rows that
--- other workers are claiming, waits for nobody but a writer of one of its own jobs.
+-- Whatever is joined, computed or returned here is set up anew for each call, which is most of the time of a
+-- small one: who called knows the order of its lanes, and keeps the policies, which never change.
+-- Index: jobs_pkey to settle, jobs_ready to claim. Lock: the rows settled, by ascending id as every writer of
+-- more than one row locks them, then the rows claimed; skips rows that other workers are claiming, waits for
+-- nobody but a writer of one of its own jobs.
 WITH stamp AS MATERIALIZED (SELECT clock_timestamp() AS now),
-asked AS MATERIALIZED (
-  SELECT * FROM unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[],
-                       $7::text[], $8::bigint[])
-    AS s (id, fence, verdict, output_ref, error_class, reason, error, delay_ms)
-),
 settled AS (
   UPDATE jobs j SET
     (event, state) = (
@@ -22,9 +20,12 @@ settled AS (
         CASE s.verdict
           WHEN 'succeed' THEN 'succeeded' WHEN 'reject' THEN 'quarantined' WHEN 'release' THEN 'ready'
           ELSE CASE WHEN spent THEN 'dead' ELSE 'retry_wait' END END
-      FROM (SELECT j.attempt >= p.max_attempts
-              OR greatest(stamp.now, j.updated_at) + s.delay_ms * interval '1 millisecond'
-                 > j.first_attempt_at + p.max_age_ms * interval '1 millisecond' AS spent) budget),
+      FROM (SELECT CASE s.verdict WHEN 'retry' THEN (
+              SELECT j.attempt >= p.max_attempts
+                OR greatest(stamp.now, j.updated_at) + s.delay_ms * interval '1 millisecond'
+                   > j.first_attempt_at + p.max_age_ms * interval '1 millisecond'
+              FROM policies p WHERE p.name = j.policy AND p.version = j.policy_version) END AS spent
+            OFFSET 0) budget),
     available_at = CASE s.verdict
       WHEN 'retry' THEN greatest(stamp.now, j.updated_at) + s.delay_ms * interval '1 millisecond'
       ELSE j.available_at END,
@@ -42,10 +43,12 @@ settled AS (
     actor = $9,
     note = NULL,
     plan = NULL
-  FROM asked s CROSS JOIN stamp CROSS JOIN policies p
+  FROM stamp CROSS JOIN
+    unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+           $8::bigint[])
+      AS s (id, fence, verdict, output_ref, error_class, reason, error, delay_ms)
   WHERE j.id = s.id AND j.fence = s.fence AND j.worker = $9
-    AND p.name = j.policy AND p.version = j.policy_version
-  RETURNING j.id, j.state, j.version
+  RETURNING j.id, j.state, j.version, j.fence
 ),
 picked AS MATERIALIZED (
   SELECT r.id
@@ -76,24 +79,12 @@ claimed AS (
     plan = NULL
   FROM stamp
   WHERE j.id = ANY (ARRAY(SELECT id FROM picked))
-  RETURNING j.*
+  RETURNING j.id, j.state, j.version, j.fence, j.attempt, j.redrives, j.queue, j.kind, j.tenant,
+    j.idempotency_key, j.payload, j.schema_version, j.updated_at AS claimed_at, j.lease_expires_at,
+    j.first_attempt_at, j.policy, j.policy_version
 )
-SELECT
-  0::bigint AS position, s.id, s.state, s.version, NULL::integer AS fence, NULL::integer AS attempt,
-  NULL::integer AS redrives, NULL::text AS queue, NULL::text AS kind, NULL::text AS tenant,
-  NULL::text AS idempotency_key, NULL::jsonb AS payload, NULL::text AS schema_version,
-  NULL::timestamptz AS claimed_at, NULL::timestamptz AS lease_expires_at,
-  NULL::timestamptz AS first_attempt_at, NULL::text AS policy, NULL::integer AS policy_version,
-  NULL::integer AS max_attempts, NULL::bigint AS max_age_ms, NULL::bigint AS backoff_base_ms,
-  NULL::bigint AS backoff_cap_ms, NULL::bigint AS retry_after_cap_ms, NULL::text AS on_unknown
-FROM settled s
+SELECT * FROM claimed
 UNION ALL
 SELECT
-  (SELECT min(lane.position)
-   FROM unnest($10::text[], $11::text[]) WITH ORDINALITY AS lane (queue, tenant, position)
-   WHERE lane.queue = c.queue AND lane.tenant = c.tenant),
-  c.id, c.state, c.version, c.fence, c.attempt, c.redrives, c.queue, c.kind, c.tenant,
-  c.idempotency_key, c.payload, c.schema_version, c.updated_at, c.lease_expires_at,
-  c.first_attempt_at, c.policy, c.policy_version, p.max_attempts, p.max_age_ms, p.backoff_base_ms,
-  p.backoff_cap_ms, p.retry_after_cap_ms, p.on_unknown
-FROM claimed c JOIN policies p ON p.name = c.policy AND p.version = c.policy_version
+  id, state, version, fence, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM settled

@@ -7,9 +7,11 @@ use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
 use super::call::{Fault, Work};
+use super::reads::policy_of;
 use super::rows;
 use crate::ledger::job::Disposition;
 use crate::store::fault::Effect;
+use crate::store::remembered::Remembered;
 use crate::store::row::disposition;
 
 /// How often a job that another writer has just moved is looked at again. After that it is as good
@@ -18,13 +20,14 @@ const LOOKS: u32 = 16;
 
 /// One delivery of one job.
 #[derive(Debug)]
-pub(super) struct Begin {
+pub(super) struct Begin<'a> {
+    pub(super) policies: &'a Remembered,
     pub(super) job: Uuid,
     pub(super) worker: String,
     pub(super) lease_ms: i64,
 }
 
-impl Work for Begin {
+impl Work for Begin<'_> {
     type Answer = Disposition;
     const OPERATION: &'static str = "begin";
     const EFFECT: Effect = Effect::Change;
@@ -38,9 +41,9 @@ impl Work for Begin {
                 .fetch_optional(&mut *connection)
                 .await?;
             if let Some(row) = met {
-                let position: i64 = row.try_get("position")?;
-                if position == 1 {
-                    return Ok(Disposition::Run(Box::new(rows::claimed(&row)?)));
+                if row.try_get::<Option<i32>, _>("fence")?.is_some() {
+                    let policy = policy_of(self.policies, connection, &row).await?;
+                    return Ok(Disposition::Run(Box::new(rows::claimed(&row, &policy)?)));
                 }
                 let (state, _version) = rows::standing(self.job, &row)?;
                 if let Some(disposition) = disposition(state) {
@@ -54,7 +57,7 @@ impl Work for Begin {
     }
 }
 
-impl Begin {
+impl Begin<'_> {
     async fn exists(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         let found = sqlx::query(include_str!("../../../assets/sql/postgres/job.sql"))
             .bind(self.job)

@@ -11,10 +11,12 @@ use sqlx::{Connection as _, Row as _};
 use uuid::Uuid;
 
 use super::call::{Fault, Work};
+use super::reads::policy_of;
 use super::rows;
 use crate::ledger::job::{LeaseRef, NAME_MAX_BYTES, Outcome, Settlement, TEXT_MAX_BYTES, Verdict};
 use crate::ledger::state::State;
 use crate::store::fault::Effect;
+use crate::store::remembered::Remembered;
 use crate::store::row::{bound_millis, cut, verdict_event};
 use crate::store::{ClaimRequest, Exchanged};
 
@@ -37,9 +39,12 @@ struct Columns {
 }
 
 impl Columns {
+    /// By ascending id, as every writer of more than one row locks them.
     fn of(settlements: &[Settlement]) -> Self {
+        let mut ordered: Vec<&Settlement> = settlements.iter().collect();
+        ordered.sort_by_key(|settlement| settlement.lease.job);
         let mut columns = Self::default();
-        for settlement in settlements {
+        for settlement in ordered {
             columns.push(settlement);
         }
         columns
@@ -93,8 +98,10 @@ impl Lanes {
 
 /// Settles and claims. Outcomes of settlements that were not current are `None`.
 #[derive(Debug)]
-pub(super) struct Exchange {
+pub(super) struct Exchange<'a> {
+    policies: &'a Remembered,
     worker: String,
+    settlements: &'a [Settlement],
     columns: Columns,
     lanes: Lanes,
 }
@@ -102,13 +109,16 @@ pub(super) struct Exchange {
 /// What came of it: an outcome for each settlement that was current.
 type Settled = (Vec<Option<Outcome>>, Exchanged);
 
-impl Exchange {
+impl<'a> Exchange<'a> {
     pub(super) fn new(
+        policies: &'a Remembered,
         worker: &str,
-        settlements: &[Settlement],
+        settlements: &'a [Settlement],
         claim: Option<&ClaimRequest>,
     ) -> Self {
         Self {
+            policies,
+            settlements,
             worker: cut(worker, NAME_MAX_BYTES),
             columns: Columns::of(settlements),
             lanes: Lanes::of(claim),
@@ -116,7 +126,17 @@ impl Exchange {
     }
 }
 
-impl Work for Exchange {
+impl Lanes {
+    /// The turn of a lane among those asked.
+    fn turn(&self, queue: &str, tenant: &str) -> usize {
+        let mut asked = self.queues.iter().zip(&self.tenants);
+        asked
+            .position(|(a, b)| a == queue && b == tenant)
+            .unwrap_or(usize::MAX)
+    }
+}
+
+impl Work for Exchange<'_> {
     type Answer = Settled;
     const OPERATION: &'static str = "exchange";
     const EFFECT: Effect = Effect::Change;
@@ -136,24 +156,27 @@ impl Work for Exchange {
             .bind(&self.lanes.tenants)
             .bind(&self.lanes.limits)
             .bind(self.lanes.lease_ms)
-            .fetch_all(connection)
+            .fetch_all(&mut *connection)
             .await?;
         let mut settled = HashMap::new();
         let mut claimed = Vec::new();
         for row in &rows {
             let id: Uuid = row.try_get("id")?;
-            let position: i64 = row.try_get("position")?;
-            if position == 0 {
+            if row.try_get::<Option<&str>, _>("queue")?.is_none() {
                 let (state, version) = rows::standing(id, row)?;
-                settled.insert(id, Outcome::Applied { state, version });
+                let fence = rows::fence(id, row)?;
+                let lease = LeaseRef { job: id, fence };
+                settled.insert(lease, Outcome::Applied { state, version });
             } else {
-                claimed.push((position, rows::claimed(row)?));
+                let policy = policy_of(self.policies, connection, row).await?;
+                let job = rows::claimed(row, &policy)?;
+                claimed.push((self.lanes.turn(&job.queue, &job.tenant), job));
             }
         }
-        claimed.sort_by_key(|(position, job)| (*position, job.id));
-        // The first settlement of a job is the one that counts; a second in one call is stale.
-        let take = |id| settled.remove(id);
-        let outcomes = self.columns.ids.iter().map(take).collect();
+        claimed.sort_by_key(|(turn, job)| (*turn, job.id));
+        // The first settlement of a lease is the one that counts; a second in one call is stale.
+        let take = |settlement: &Settlement| settled.remove(&settlement.lease);
+        let outcomes = self.settlements.iter().map(take).collect();
         let exchanged = Exchanged {
             outcomes: Vec::new(),
             claimed: claimed.into_iter().map(|(_, job)| job).collect(),

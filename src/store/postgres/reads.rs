@@ -2,8 +2,10 @@
 //!
 //! Next: `hint`.
 
+use std::sync::Arc;
+
 use sqlx::Row as _;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
 use super::call::{Fault, Work};
@@ -13,6 +15,7 @@ use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 use crate::store::fault::Effect;
+use crate::store::remembered::Remembered;
 use crate::store::row::{counter, cut, millis};
 
 /// How often rules are applied again that met another version at the same moment.
@@ -52,12 +55,13 @@ impl Work for Lanes<'_> {
 
 /// The jobs that a worker holds.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Held<'a> {
+    pub(super) policies: &'a Remembered,
     pub(super) worker: String,
     pub(super) limit: u32,
 }
 
-impl Work for Held {
+impl Work for Held<'_> {
     type Answer = Vec<Claimed>;
     const OPERATION: &'static str = "held";
     const EFFECT: Effect = Effect::None;
@@ -66,9 +70,14 @@ impl Work for Held {
         let held = sqlx::query(include_str!("../../../assets/sql/postgres/held.sql"))
             .bind(&self.worker)
             .bind(i64::from(self.limit))
-            .fetch_all(connection)
+            .fetch_all(&mut *connection)
             .await?;
-        held.iter().map(rows::claimed).collect()
+        let mut claimed = Vec::with_capacity(held.len());
+        for row in &held {
+            let policy = policy_of(self.policies, connection, row).await?;
+            claimed.push(rows::claimed(row, &policy)?);
+        }
+        Ok(claimed)
     }
 }
 
@@ -87,6 +96,24 @@ impl Work for Policies {
             .await?;
         rows.iter().map(rows::policy).collect()
     }
+}
+
+/// The policy that a claimed job's row names; read once, for it never changes.
+pub(super) async fn policy_of(
+    remembered: &Remembered,
+    connection: &mut PgConnection,
+    claimed: &PgRow,
+) -> Result<Arc<Policy>, Fault> {
+    let key = rows::policy_key(claimed)?;
+    if let Some(known) = remembered.get(&key) {
+        return Ok(known);
+    }
+    let row = sqlx::query(include_str!("../../../assets/sql/policy.sql"))
+        .bind(&key.0)
+        .bind(key.1)
+        .fetch_one(connection)
+        .await?;
+    Ok(remembered.keep(key, rows::policy(&row)?))
 }
 
 /// Rules that shall be the newest version of their policy.

@@ -102,8 +102,13 @@ pub(super) fn cell(row: &PgRow) -> Result<Cell, Fault> {
     Ok(raw.check()?)
 }
 
-/// A claimed job with its policy.
-pub(super) fn claimed(row: &PgRow) -> Result<Claimed, Fault> {
+/// Name and version of the policy that a claimed job is under.
+pub(super) fn policy_key(row: &PgRow) -> Result<(String, i64), sqlx::Error> {
+    Ok((row.try_get("policy")?, int(row, "policy_version")?))
+}
+
+/// A claimed job, under its policy.
+pub(super) fn claimed(row: &PgRow, policy: &Policy) -> Result<Claimed, Fault> {
     let raw = RawClaim {
         id: row.try_get("id")?,
         fence: int(row, "fence")?,
@@ -119,7 +124,7 @@ pub(super) fn claimed(row: &PgRow) -> Result<Claimed, Fault> {
         claimed_at: moment(row, "claimed_at")?,
         lease_expires_at: moment(row, "lease_expires_at")?,
         first_attempt_at: moment(row, "first_attempt_at")?,
-        policy: raw_policy(row, "policy", "policy_version")?,
+        policy,
     };
     Ok(raw.check()?)
 }

@@ -12,7 +12,7 @@ use super::policy::Policies;
 use super::settle::{json, reject_unreadable};
 use crate::ledger::job::{Claimed, Lane, LeaseRef, NAME_MAX_BYTES};
 use crate::ledger::policy::Policy;
-use crate::store::row::{self, RawClaim, RawPolicy, counter, cut};
+use crate::store::row::{self, RawClaim, counter, cut};
 use crate::store::{ClaimRequest, StoreError};
 
 /// Claims, inside the caller's transaction, in the order of the lanes.
@@ -100,16 +100,7 @@ fn raw<'r>(
         claimed_at: columns.moment("state_since")?,
         lease_expires_at: columns.moment("lease_expires_at")?,
         first_attempt_at: columns.moment("first_attempt_at")?,
-        policy: RawPolicy {
-            name: &policy.name,
-            version: i64::from(policy.version),
-            max_attempts: i64::from(policy.max_attempts),
-            max_age_ms: row::millis(policy.max_age),
-            backoff_base_ms: row::millis(policy.backoff_base),
-            backoff_cap_ms: row::millis(policy.backoff_cap),
-            retry_after_cap_ms: row::millis(policy.retry_after_cap),
-            on_unknown: policy.on_unknown.name(),
-        },
+        policy,
     })
 }
 

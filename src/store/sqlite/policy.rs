@@ -2,8 +2,7 @@
 //!
 //! Next: [`super::hint`].
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
@@ -13,14 +12,12 @@ use super::columns::Columns;
 use crate::ledger::job::{Actor, NAME_MAX_BYTES};
 use crate::ledger::policy::Policy;
 use crate::store::StoreError;
+use crate::store::remembered::Remembered;
 use crate::store::row::{self, RawPolicy, counter, cut};
-
-/// How many versions are remembered; past that the memory starts anew.
-const REMEMBERED_MAX: usize = 1_000;
 
 /// Versions that claims have named. A version never changes, so none is read twice.
 #[derive(Default)]
-pub(crate) struct Policies(Mutex<HashMap<(String, i64), Arc<Policy>>>);
+pub(crate) struct Policies(Remembered);
 
 impl Policies {
     /// The policy that a claimed job's columns name.
@@ -33,27 +30,17 @@ impl Policies {
         let read = || Ok((columns.shown("policy")?, columns.integer("policy_version")?));
         let (name, version) = read().map_err(|error| call.explain(&error))?;
         let key = (name.into_owned(), version);
-        if let Some(known) = self.remembered(&key) {
+        if let Some(known) = self.0.get(&key) {
             return Ok(known);
         }
-        let row = sqlx::query(statement!("policy"))
+        let row = sqlx::query(include_str!("../../../assets/sql/policy.sql"))
             .bind(&key.0)
             .bind(version)
             .fetch_one(connection)
             .await
             .map_err(|error| call.explain(&error))?;
-        let policy = Arc::new(read_policy(&row, |error| call.explain(error))?);
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if remembered.len() >= REMEMBERED_MAX {
-            remembered.clear();
-        }
-        remembered.insert(key, Arc::clone(&policy));
-        Ok(policy)
-    }
-
-    fn remembered(&self, key: &(String, i64)) -> Option<Arc<Policy>> {
-        let remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.get(key).cloned()
+        let policy = read_policy(&row, |error| call.explain(error))?;
+        Ok(self.0.keep(key, policy))
     }
 }
 
