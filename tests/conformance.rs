@@ -21,6 +21,8 @@ mod ledger;
 mod look;
 #[path = "conformance/operate.rs"]
 mod operate;
+#[path = "conformance/plan_sets.rs"]
+mod plan_sets;
 #[path = "conformance/plans.rs"]
 mod plans;
 #[path = "support/postgres.rs"]
@@ -140,6 +142,9 @@ on_both_databases! {
         the_ends_of_a_plan_that_nobody_carries_out_are_recorded,
         every_operation_works_in_bulk,
         a_revoke_outlives_renewals_and_nothing_else;
+    plan_sets:
+        a_filter_freezes_the_jobs_that_it_holds_for_and_no_other,
+        plans_are_looked_up_and_stand_in_the_audit;
     laws:
         whatever_the_table_does_not_hold_is_refused_by_name,
         every_move_of_the_table_can_be_made_by_hand_and_leaves_its_event,

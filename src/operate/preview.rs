@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 
 use super::{TYPED_COUNT_FROM, Target};
 use crate::ledger::job::Operation;
+use crate::ledger::plan::Plan;
 use crate::ledger::state::State;
 use crate::ledger::time::Timestamp;
 use crate::ledger::view::{Count, ListedJob};
+use crate::store::plans::PlanOutline;
 
 /// The most jobs that are shown by name.
 pub const SAMPLE_MAX: usize = 5;
@@ -131,6 +133,18 @@ impl Preview {
             preview.add(job);
         }
         preview
+    }
+
+    /// What a plan will change, as its draft was counted. Names no jobs: the plan holds them.
+    pub fn of_plan(plan: &Plan, outline: &PlanOutline) -> Self {
+        Self {
+            changes: Count::Exact(plan.progress.total),
+            states: outline.states.clone(),
+            oldest: outline.oldest,
+            unsettled: outline.unsettled,
+            redriven_before: outline.redriven_before,
+            ..Self::new(plan.operation, outline.as_of)
+        }
     }
 
     /// Counts one job more, as it was seen.

@@ -5,8 +5,11 @@
 //! future cancels it. Next: `sqlite`, `postgres`.
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::StoreError;
+use super::plans::PlanJobsPage;
+use crate::ledger::plan::{Plan, PlanEntry, PlanJob};
 use crate::ledger::query::Query;
 use crate::ledger::view::{
     AuditCursor, AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory,
@@ -18,7 +21,7 @@ mod page;
 mod path;
 pub(in crate::store) mod row;
 
-pub(in crate::store) use clause::{Begins, Clause, Dialect, Piece, Value};
+pub(in crate::store) use clause::{Begins, Clause, Dialect, Piece, Value, conditions, in_states};
 pub(in crate::store) use page::{Bounds, count, dead_letters, jobs, leases};
 pub(in crate::store) use path::{Branch, Path};
 
@@ -113,4 +116,32 @@ pub trait Look: Send {
         before: Option<&AuditCursor>,
         limit: u32,
     ) -> Result<AuditPage, StoreError>;
+
+    /// One plan.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plan(&mut self, plan: Uuid) -> Result<Option<Plan>, StoreError>;
+
+    /// The newest plans, at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plans(&mut self, limit: u32) -> Result<Vec<Plan>, StoreError>;
+
+    /// Jobs of a plan, in their order.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plan_jobs(
+        &mut self,
+        plan: Uuid,
+        page: PlanJobsPage,
+    ) -> Result<Vec<PlanJob>, StoreError>;
+
+    /// The last moves of a plan, the newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Look::jobs`].
+    async fn plan_history(&mut self, plan: Uuid, limit: u32) -> Result<Vec<PlanEntry>, StoreError>;
 }

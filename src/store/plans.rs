@@ -15,7 +15,11 @@ use crate::ledger::job::Operation;
 use crate::ledger::plan::{
     JobOutcome, Pace, Plan, PlanEntry, PlanEvent, PlanJob, PlanState, Standing, Target,
 };
+use crate::ledger::query::Query;
+use crate::ledger::state::State;
+use crate::ledger::time::Timestamp;
 
+pub(super) mod freeze;
 pub(super) mod row;
 
 /// The most plans, jobs or moves of one page.
@@ -97,6 +101,21 @@ pub struct Advanced {
     pub missing: u32,
 }
 
+/// What a plan holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanOutline {
+    /// When it was counted, by the database's clock.
+    pub as_of: Timestamp,
+    /// Jobs by the state in which they were frozen.
+    pub states: Vec<(State, u64)>,
+    /// Since when the one is in its state that is in it longest.
+    pub oldest: Option<Timestamp>,
+    /// Jobs with an attempt whose outcome nobody reported.
+    pub unsettled: u64,
+    /// Jobs that were redriven before.
+    pub redriven_before: u64,
+}
+
 /// A plan that has something to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
@@ -132,6 +151,25 @@ pub trait Plans: Send + Sync {
     /// # Errors
     /// Where the ledger cannot be reached, or the plan is no draft any more.
     async fn freeze(&self, plan: Uuid, targets: &[Target]) -> Result<u64, StoreError>;
+
+    /// Freezes into a draft every job for which `query` holds at this moment and that `operation`
+    /// may take, in one transaction; how many. More than `at_most` are refused, and none is frozen.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached, the plan is no draft any more, or there are too many.
+    async fn freeze_where(
+        &self,
+        plan: Uuid,
+        operation: Operation,
+        query: &Query,
+        at_most: u64,
+    ) -> Result<u64, StoreError>;
+
+    /// What a plan holds, counted: of a draft, before it is approved.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be reached.
+    async fn outline(&self, plan: Uuid) -> Result<PlanOutline, StoreError>;
 
     /// An operator's act, where the plan's state lets it. One that was made before and whose answer
     /// was lost is answered as it was then.

@@ -1,6 +1,18 @@
--- What operators did, the newest first. ?1, ?2, ?3: moment, job and version of the last act that was read;
--- ?4: at most so many. Index: job_events_operator. Lock: none.
-SELECT at, job_id, version, queue, event, from_state, to_state, actor, note, plan
-FROM job_events
-WHERE actor_kind = 'operator' AND (at, job_id, version) < (?1, ?2, ?3)
+-- What operators did to jobs, and what was done to plans, the newest first. ?1, ?2, ?3: moment, job or plan, and
+-- version or number of the last act that was read; ?4: at most so many. Of a plan the drafts, which changed
+-- nothing yet, and the changes of executor are left out.
+-- Index: job_events_operator, plan_events_at. Lock: none.
+SELECT * FROM (
+  SELECT at, job_id, version, queue, event, from_state, to_state, actor, note, plan,
+    NULL AS operation, NULL AS jobs
+  FROM job_events
+  WHERE actor_kind = 'operator' AND (at, job_id, version) < (?1, ?2, ?3)
+  ORDER BY at DESC, job_id DESC, version DESC LIMIT ?4 + 0)
+UNION ALL
+SELECT * FROM (
+  SELECT at, plan, number, '', event, from_state, to_state, actor, note, plan, operation, jobs
+  FROM plan_events
+  WHERE event NOT IN ('draft', 'take') AND (at, plan) <= (?1, ?2)
+    AND (at, plan, number) < (?1, ?2, ?3)
+  ORDER BY at DESC, plan DESC, number DESC LIMIT ?4 + 0)
 ORDER BY at DESC, job_id DESC, version DESC LIMIT ?4 + 0

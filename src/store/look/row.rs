@@ -11,6 +11,7 @@ use super::{DEAD_LETTERS_MAX, EVENTS_MAX, UNREADABLE_MAX};
 use crate::ledger::error_class::ErrorClass;
 use crate::ledger::event::EventKind;
 use crate::ledger::groups::{DeadLetter, Groups};
+use crate::ledger::job::Operation;
 use crate::ledger::num;
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
@@ -220,11 +221,16 @@ pub(in crate::store) struct RawAct<'r> {
     pub(in crate::store) db_user: Option<&'r str>,
     pub(in crate::store) note: Option<&'r str>,
     pub(in crate::store) plan: Option<Uuid>,
+    /// Of an act on a plan: what it does, and to how many jobs.
+    pub(in crate::store) of_plan: Option<(&'r str, i64)>,
 }
 
 impl RawAct<'_> {
     /// The act, if every column can be understood.
     pub(in crate::store) fn check(self) -> Result<OperatorAct, StoreError> {
+        if let Some((operation, jobs)) = self.of_plan {
+            return self.check_plan(operation, jobs);
+        }
         let job = self.job;
         let from = match self.from_state {
             Some(name) => Some(state(job, "from_state", name)?),
@@ -242,6 +248,22 @@ impl RawAct<'_> {
                     .ok_or_else(|| corrupt(job, "event", self.event))?,
                 from,
                 to: state(job, "to_state", self.to_state)?,
+            },
+            note: self.note.map(SafeText::new),
+            plan: self.plan,
+        })
+    }
+
+    fn check_plan(self, operation: &str, jobs: i64) -> Result<OperatorAct, StoreError> {
+        Ok(OperatorAct {
+            at: self.at,
+            actor: SafeText::new(self.actor),
+            db_user: self.db_user.map(SafeText::new),
+            what: ActKind::Plan {
+                operation: Operation::parse(operation)
+                    .ok_or_else(|| corrupt(self.job, "operation", operation))?,
+                step: SafeText::new(self.event),
+                jobs: num::unsigned(jobs),
             },
             note: self.note.map(SafeText::new),
             plan: self.plan,

@@ -18,6 +18,7 @@ use crate::ledger::plan::{
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
 use crate::store::StoreError;
+use crate::store::plans::{Advanced, PlanOutline};
 use crate::store::row::{corrupt, counter};
 
 type Text<'r> = Cow<'r, str>;
@@ -248,11 +249,42 @@ impl RawPlanEntry<'_> {
     }
 }
 
+/// A row of `plan_outline.sql`.
+#[derive(Debug)]
+pub(in crate::store) struct RawOutline<'r> {
+    pub(in crate::store) state: Text<'r>,
+    pub(in crate::store) jobs: i64,
+    pub(in crate::store) oldest: Option<Timestamp>,
+    pub(in crate::store) unsettled: i64,
+    pub(in crate::store) redriven: i64,
+    pub(in crate::store) as_of: Timestamp,
+}
+
+/// The rows together.
+pub(in crate::store) fn outline(
+    plan: Uuid,
+    rows: &[RawOutline<'_>],
+) -> Result<PlanOutline, StoreError> {
+    let mut all = PlanOutline::default();
+    for row in rows {
+        let in_state = crate::store::row::state(plan, "state", &row.state)?;
+        all.states.push((in_state, num::unsigned(row.jobs)));
+        all.as_of = row.as_of;
+        all.oldest = match (all.oldest, row.oldest) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        all.unsettled = all.unsettled.saturating_add(num::unsigned(row.unsettled));
+        let redriven = num::unsigned(row.redriven);
+        all.redriven_before = all.redriven_before.saturating_add(redriven);
+    }
+    all.states.sort_unstable();
+    Ok(all)
+}
+
 /// How many jobs have each outcome, of the marks that one transaction made.
-pub(in crate::store) fn advanced<'a>(
-    outcomes: impl IntoIterator<Item = &'a str>,
-) -> crate::store::plans::Advanced {
-    let mut done = crate::store::plans::Advanced::default();
+pub(in crate::store) fn advanced<'a>(outcomes: impl IntoIterator<Item = &'a str>) -> Advanced {
+    let mut done = Advanced::default();
     for outcome in outcomes {
         match outcome {
             "stale" => done.stale = done.stale.saturating_add(1),

@@ -14,10 +14,12 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
 use sqlx::{Postgres, QueryBuilder, Row as _};
 use uuid::Uuid;
 
-use super::call::Fault;
+use super::call::{Fault, Work as _};
 use super::moment::Moment;
+use super::plans::reads;
 use super::session::Session;
 use crate::ledger::num;
+use crate::ledger::plan::{Plan, PlanEntry, PlanJob};
 use crate::ledger::query::Query;
 use crate::ledger::text::SafeText;
 use crate::ledger::view::{
@@ -27,13 +29,14 @@ use crate::ledger::view::{
 use crate::store::StoreError;
 use crate::store::look::row::{self, Letters};
 use crate::store::look::{self, Bounds, Clause, Look, Piece, Reach, Value};
+use crate::store::plans::PlanJobsPage;
 
 mod reach;
 mod rows;
 mod sql;
 mod story;
 
-use sql::DIALECT;
+pub(super) use sql::DIALECT;
 
 /// The longest that a look-up takes, as seen from here; the server's limit is shorter, so that its
 /// answer still arrives.
@@ -126,6 +129,54 @@ impl Look for PostgresLook {
         self.0.give_back(connection);
         Ok(page)
     }
+
+    async fn plan(&mut self, plan: Uuid) -> Result<Option<Plan>, StoreError> {
+        let mut connection = self.0.take().await?;
+        let wanted = reads::One(plan);
+        let found = self
+            .0
+            .within("plan", DEADLINE, wanted.run(&mut connection))
+            .await?;
+        self.0.give_back(connection);
+        Ok(found)
+    }
+
+    async fn plans(&mut self, limit: u32) -> Result<Vec<Plan>, StoreError> {
+        let mut connection = self.0.take().await?;
+        let wanted = reads::Newest(limit);
+        let found = self
+            .0
+            .within("plans", DEADLINE, wanted.run(&mut connection))
+            .await?;
+        self.0.give_back(connection);
+        Ok(found)
+    }
+
+    async fn plan_jobs(
+        &mut self,
+        plan: Uuid,
+        page: PlanJobsPage,
+    ) -> Result<Vec<PlanJob>, StoreError> {
+        let mut connection = self.0.take().await?;
+        let wanted = reads::Jobs { plan, page };
+        let found = self
+            .0
+            .within("plan jobs", DEADLINE, wanted.run(&mut connection))
+            .await?;
+        self.0.give_back(connection);
+        Ok(found)
+    }
+
+    async fn plan_history(&mut self, plan: Uuid, limit: u32) -> Result<Vec<PlanEntry>, StoreError> {
+        let mut connection = self.0.take().await?;
+        let wanted = reads::History { plan, limit };
+        let found = self
+            .0
+            .within("plan history", DEADLINE, wanted.run(&mut connection))
+            .await?;
+        self.0.give_back(connection);
+        Ok(found)
+    }
 }
 
 /// What a caller asked of a page.
@@ -156,7 +207,7 @@ impl<'a> Limits<'a> {
 }
 
 /// The statement with its values.
-fn statement(clause: Clause) -> QueryBuilder<Postgres> {
+pub(super) fn statement(clause: Clause) -> QueryBuilder<Postgres> {
     let mut builder = QueryBuilder::new("");
     for piece in clause.pieces() {
         match piece {
@@ -170,7 +221,7 @@ fn statement(clause: Clause) -> QueryBuilder<Postgres> {
     builder
 }
 
-async fn now(connection: &mut PgConnection) -> Result<Moment, Fault> {
+pub(super) async fn now(connection: &mut PgConnection) -> Result<Moment, Fault> {
     let now = include_str!("../../../assets/sql/postgres/look_now.sql");
     Ok(sqlx::query_scalar(now).fetch_one(connection).await?)
 }

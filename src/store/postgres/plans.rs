@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use crate::ledger::job::{NAME_MAX_BYTES, TEXT_MAX_BYTES};
+use crate::ledger::job::{NAME_MAX_BYTES, Operation, TEXT_MAX_BYTES};
 use crate::ledger::plan::{Plan, PlanEntry, PlanEvent, PlanJob, Standing, Target};
+use crate::ledger::query::Query;
 use crate::store::StoreError;
 use crate::store::plans::{
-    Advanced, Hold, NewPlan, PlanAct, PlanJobsPage, PlanOutcome, Plans, Taken, UnderWay,
+    Advanced, Hold, NewPlan, PlanAct, PlanJobsPage, PlanOutcome, PlanOutline, Plans, Taken,
+    UnderWay,
 };
 use crate::store::row::{bound_millis, cut};
 
@@ -28,6 +30,26 @@ impl Plans for PostgresStore {
 
     async fn freeze(&self, plan: Uuid, targets: &[Target]) -> Result<u64, StoreError> {
         self.line.run(&work::Freeze { plan, targets }).await
+    }
+
+    async fn freeze_where(
+        &self,
+        plan: Uuid,
+        operation: Operation,
+        query: &Query,
+        at_most: u64,
+    ) -> Result<u64, StoreError> {
+        let work = work::FreezeWhere {
+            plan,
+            operation,
+            query,
+            at_most,
+        };
+        self.line.run(&work).await
+    }
+
+    async fn outline(&self, plan: Uuid) -> Result<PlanOutline, StoreError> {
+        self.line.run(&reads::Outline(plan)).await
     }
 
     async fn act_on_plan(&self, act: &PlanAct) -> Result<PlanOutcome, StoreError> {

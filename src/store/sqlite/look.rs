@@ -11,10 +11,13 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, SqliteConnection};
+use uuid::Uuid;
 
 use super::access::{Database, statement};
 use super::columns::Columns;
+use super::plans::reads;
 use crate::ledger::num;
+use crate::ledger::plan::{Plan, PlanEntry, PlanJob};
 use crate::ledger::query::Query;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
@@ -25,6 +28,7 @@ use crate::ledger::view::{
 use crate::store::StoreError;
 use crate::store::look::row::{self, Letters};
 use crate::store::look::{self, Bounds, Clause, Look, Piece, Reach, Value};
+use crate::store::plans::PlanJobsPage;
 
 mod reach;
 mod rows;
@@ -32,8 +36,9 @@ mod session;
 mod sql;
 mod story;
 
-use session::{Fault, Session};
-use sql::DIALECT;
+pub(super) use session::Fault;
+use session::Session;
+pub(super) use sql::DIALECT;
 
 /// Comes after every id: no text has a greater first character.
 const LAST_ID: &str = "\u{10ffff}";
@@ -123,6 +128,53 @@ impl Look for SqliteLook {
         self.0.give_back(taken);
         Ok(page)
     }
+
+    async fn plan(&mut self, plan: Uuid) -> Result<Option<Plan>, StoreError> {
+        let mut taken = self.0.take().await?;
+        let found = self
+            .0
+            .within("plan", reads::one(&mut taken.connection, plan))
+            .await?;
+        self.0.give_back(taken);
+        Ok(found)
+    }
+
+    async fn plans(&mut self, limit: u32) -> Result<Vec<Plan>, StoreError> {
+        let mut taken = self.0.take().await?;
+        let found = self
+            .0
+            .within("plans", reads::newest(&mut taken.connection, limit))
+            .await?;
+        self.0.give_back(taken);
+        Ok(found)
+    }
+
+    async fn plan_jobs(
+        &mut self,
+        plan: Uuid,
+        page: PlanJobsPage,
+    ) -> Result<Vec<PlanJob>, StoreError> {
+        let mut taken = self.0.take().await?;
+        let found = self
+            .0
+            .within("plan jobs", reads::jobs(&mut taken.connection, plan, page))
+            .await?;
+        self.0.give_back(taken);
+        Ok(found)
+    }
+
+    async fn plan_history(&mut self, plan: Uuid, limit: u32) -> Result<Vec<PlanEntry>, StoreError> {
+        let mut taken = self.0.take().await?;
+        let found = self
+            .0
+            .within(
+                "plan history",
+                reads::history(&mut taken.connection, plan, limit),
+            )
+            .await?;
+        self.0.give_back(taken);
+        Ok(found)
+    }
 }
 
 /// What a caller asked of a page.
@@ -153,7 +205,7 @@ impl<'a> Limits<'a> {
 }
 
 /// The statement with its values. Moments are kept in milliseconds.
-fn bound(clause: Clause) -> QueryBuilder<Database> {
+pub(super) fn bound(clause: Clause) -> QueryBuilder<Database> {
     let mut builder = QueryBuilder::new("");
     for piece in clause.pieces() {
         match piece {
@@ -167,7 +219,7 @@ fn bound(clause: Clause) -> QueryBuilder<Database> {
     builder
 }
 
-async fn now(connection: &mut SqliteConnection) -> Result<Timestamp, Fault> {
+pub(super) async fn now(connection: &mut SqliteConnection) -> Result<Timestamp, Fault> {
     let now = sqlx::query_scalar(statement!("clock")).fetch_one(connection);
     Ok(Timestamp::from_millis(now.await?))
 }

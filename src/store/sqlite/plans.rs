@@ -9,10 +9,13 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::SqliteStore;
+use crate::ledger::job::Operation;
 use crate::ledger::plan::{Plan, PlanEntry, PlanEvent, PlanJob, Standing, Target};
+use crate::ledger::query::Query;
 use crate::store::StoreError;
 use crate::store::plans::{
-    Advanced, Hold, NewPlan, PlanAct, PlanJobsPage, PlanOutcome, Plans, Taken, UnderWay,
+    Advanced, Hold, NewPlan, PlanAct, PlanJobsPage, PlanOutcome, PlanOutline, Plans, Taken,
+    UnderWay,
 };
 
 pub(super) mod reads;
@@ -28,6 +31,27 @@ impl Plans for SqliteStore {
     async fn freeze(&self, plan: Uuid, targets: &[Target]) -> Result<u64, StoreError> {
         let call = self.access.writing("freeze");
         call.within(work::freeze(&call, plan, targets)).await
+    }
+
+    async fn freeze_where(
+        &self,
+        plan: Uuid,
+        operation: Operation,
+        query: &Query,
+        at_most: u64,
+    ) -> Result<u64, StoreError> {
+        let call = self.access.writing("freeze");
+        let which = (plan, operation, query);
+        call.within(work::freeze_where(&call, which, at_most)).await
+    }
+
+    async fn outline(&self, plan: Uuid) -> Result<PlanOutline, StoreError> {
+        let call = self.access.reading("outline of a plan");
+        call.within(async {
+            let found = reads::outline(&mut *call.reader().await?, plan).await;
+            found.map_err(|fault| fault.explain(&call))
+        })
+        .await
     }
 
     async fn act_on_plan(&self, act: &PlanAct) -> Result<PlanOutcome, StoreError> {

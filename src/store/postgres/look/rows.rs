@@ -73,6 +73,10 @@ pub(super) fn act(row: &PgRow) -> Read<Result<OperatorAct, StoreError>> {
         db_user: row.try_get("db_user")?,
         note: row.try_get("note")?,
         plan: row.try_get("plan")?,
+        of_plan: match (row.try_get("operation")?, row.try_get("jobs")?) {
+            (Some(operation), Some(jobs)) => Some((operation, jobs)),
+            (None, _) | (_, None) => None,
+        },
     };
     Ok(raw.check())
 }

@@ -5,7 +5,7 @@
 
 use crate::store::look::{Begins, Branch, Dialect};
 
-pub(super) const DIALECT: Dialect = Dialect {
+pub(in crate::store::postgres) const DIALECT: Dialect = Dialect {
     // Keys are compared by their bytes, which lets LIKE search their index.
     begins: Begins::Like,
     place_of: "strpos",

@@ -13,9 +13,9 @@ use super::super::rows::{int, maybe_moment, moment};
 use crate::ledger::plan::{FailedAgain, Plan, PlanEntry, PlanJob, Standing};
 use crate::store::fault::Effect;
 use crate::store::plans::row::{
-    FAILURES_MAX, RawPlan, RawPlanEntry, RawPlanJob, RawStanding, failure,
+    FAILURES_MAX, RawOutline, RawPlan, RawPlanEntry, RawPlanJob, RawStanding, failure, outline,
 };
-use crate::store::plans::{PLANS_PAGE_MAX, PlanJobsPage, UnderWay};
+use crate::store::plans::{PLANS_PAGE_MAX, PlanJobsPage, PlanOutline, UnderWay};
 
 /// The static text of a statement under `assets/sql/postgres`.
 macro_rules! statement {
@@ -108,6 +108,35 @@ impl Work for History {
             .fetch_all(connection)
             .await?;
         found.iter().map(|row| entry(self.plan, row)).collect()
+    }
+}
+
+/// What a plan holds.
+#[derive(Debug)]
+pub(super) struct Outline(pub(super) Uuid);
+
+impl Work for Outline {
+    type Answer = PlanOutline;
+    const OPERATION: &'static str = "outline of a plan";
+    const EFFECT: Effect = Effect::None;
+
+    async fn run(&self, connection: &mut PgConnection) -> Result<PlanOutline, Fault> {
+        let found = sqlx::query(statement!("plan_outline"))
+            .bind(self.0)
+            .fetch_all(connection)
+            .await?;
+        let read = |row| {
+            Ok(RawOutline {
+                state: text(row, "state")?,
+                jobs: row.try_get("jobs")?,
+                oldest: maybe_moment(row, "oldest")?,
+                unsettled: row.try_get("unsettled")?,
+                redriven: row.try_get("redriven")?,
+                as_of: moment(row, "as_of")?,
+            })
+        };
+        let rows: Result<Vec<RawOutline<'_>>, sqlx::Error> = found.iter().map(read).collect();
+        Ok(outline(self.0, &rows?)?)
     }
 }
 

@@ -9,13 +9,18 @@ use sqlx::{Connection as _, Row as _};
 use uuid::Uuid;
 
 use super::super::call::{Fault, Work};
+use super::super::look;
 use super::super::rows::int as read_int;
 use super::reads::{self, statement};
 use super::{int, lease_ms};
 use crate::ledger::event::ActorKind;
-use crate::ledger::job::{NAME_MAX_BYTES, TEXT_MAX_BYTES};
+use crate::ledger::job::{NAME_MAX_BYTES, Operation, TEXT_MAX_BYTES};
 use crate::ledger::plan::{PlanEvent, PlanState, Standing, Target, may};
+use crate::ledger::query::Query;
+use crate::ledger::text::SafeText;
+use crate::store::StoreError;
 use crate::store::fault::Effect;
+use crate::store::plans::freeze::{self, Frozen};
 use crate::store::plans::row::{advanced, mark, operation};
 use crate::store::plans::{Advanced, Hold, NewPlan, PlanAct, PlanOutcome, Taken};
 use crate::store::row::{Move, counter, cut};
@@ -73,6 +78,47 @@ impl Work for Freeze<'_> {
             .execute(connection)
             .await?;
         Ok(done.rows_affected())
+    }
+}
+
+/// Freezes the jobs of a filter into a draft.
+#[derive(Debug)]
+pub(super) struct FreezeWhere<'a> {
+    pub(super) plan: Uuid,
+    pub(super) operation: Operation,
+    pub(super) query: &'a Query,
+    pub(super) at_most: u64,
+}
+
+impl Work for FreezeWhere<'_> {
+    type Answer = u64;
+    const OPERATION: &'static str = "freeze";
+    const EFFECT: Effect = Effect::Change;
+
+    async fn run(&self, connection: &mut PgConnection) -> Result<u64, Fault> {
+        let mut transaction = connection.begin().await?;
+        let frozen = Frozen {
+            plan: self.plan,
+            operation: self.operation,
+            now_us: look::now(&mut transaction).await?.micros(),
+            at_most: self.at_most,
+        };
+        let Some(clause) = freeze::statement(self.query, &look::DIALECT, &frozen) else {
+            return Ok(0);
+        };
+        let mut insert = look::statement(clause);
+        // Made for these values and never again.
+        let insert = insert.build().persistent(false);
+        let done = insert.execute(&mut *transaction).await?.rows_affected();
+        if done > self.at_most {
+            transaction.rollback().await?;
+            return Err(Fault::Store(StoreError::Refused {
+                operation: Self::OPERATION,
+                message: SafeText::new(&freeze::too_many(self.at_most)),
+            }));
+        }
+        transaction.commit().await?;
+        Ok(done)
     }
 }
 

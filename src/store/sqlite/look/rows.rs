@@ -125,6 +125,7 @@ pub(super) fn act(row: &SqliteRow) -> Read<Result<OperatorAct, StoreError>> {
         None => None,
     };
     let (from_state, note) = (columns.shown_if("from_state")?, columns.shown_if("note")?);
+    let operation = columns.shown_if("operation")?;
     let raw = RawAct {
         at: columns.moment("at")?,
         job,
@@ -138,6 +139,10 @@ pub(super) fn act(row: &SqliteRow) -> Read<Result<OperatorAct, StoreError>> {
         db_user: None,
         note: note.as_deref(),
         plan,
+        of_plan: match (operation.as_deref(), columns.integer_if("jobs")?) {
+            (Some(operation), Some(jobs)) => Some((operation, jobs)),
+            (None, _) | (_, None) => None,
+        },
     };
     Ok(raw.check())
 }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 use crate::store::fault::{Call, Effect};
-use crate::store::sqlite::access::explain;
+use crate::store::sqlite::access::{self, explain};
 use crate::store::sqlite::connect::{self, Identity, Purpose};
 
 /// The longest that a look-up takes; as long as PostgreSQL gives a statement.
@@ -26,7 +26,7 @@ const STEPS: i32 = 20_000;
 
 /// Why a look-up failed.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(in crate::store::sqlite) enum Fault {
     /// The driver says so.
     Driver(sqlx::Error),
     /// A value cannot be read.
@@ -42,6 +42,16 @@ impl From<sqlx::Error> for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
+    }
+}
+
+impl Fault {
+    /// The error as the caller shall know it.
+    pub(in crate::store::sqlite) fn explain(self, call: &access::Call<'_>) -> StoreError {
+        match self {
+            Self::Driver(error) => call.explain(&error),
+            Self::Store(error) => error,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::store::look::{Begins, Branch, Dialect};
 
-pub(super) const DIALECT: Dialect = Dialect {
+pub(in crate::store::sqlite) const DIALECT: Dialect = Dialect {
     // LIKE takes upper and lower case alike, and searches no index.
     begins: Begins::Range,
     place_of: "instr",

@@ -8,12 +8,13 @@ use uuid::Uuid;
 
 use super::super::access::Call;
 use super::super::columns::Columns;
+pub(super) use super::super::look::Fault;
 use crate::ledger::plan::{FailedAgain, Plan, PlanEntry, PlanJob, Standing};
 use crate::store::StoreError;
 use crate::store::plans::row::{
-    FAILURES_MAX, RawPlan, RawPlanEntry, RawPlanJob, RawStanding, failure,
+    self, FAILURES_MAX, RawOutline, RawPlan, RawPlanEntry, RawPlanJob, RawStanding, failure,
 };
-use crate::store::plans::{PLANS_PAGE_MAX, PlanJobsPage, UnderWay};
+use crate::store::plans::{PLANS_PAGE_MAX, PlanJobsPage, PlanOutline, UnderWay};
 
 /// The static text of a statement under `assets/sql/sqlite`.
 macro_rules! statement {
@@ -22,37 +23,6 @@ macro_rules! statement {
     };
 }
 pub(super) use statement;
-
-/// Why a reading failed: the driver says so, or a value cannot be understood.
-#[derive(Debug)]
-pub(in crate::store::sqlite) enum Fault {
-    /// The driver says so.
-    Driver(sqlx::Error),
-    /// A value cannot be understood.
-    Store(StoreError),
-}
-
-impl From<sqlx::Error> for Fault {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Driver(error)
-    }
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl Fault {
-    /// The error as the caller shall know it.
-    pub(in crate::store::sqlite) fn explain(self, call: &Call<'_>) -> StoreError {
-        match self {
-            Self::Driver(error) => call.explain(&error),
-            Self::Store(error) => error,
-        }
-    }
-}
 
 /// One plan.
 pub(in crate::store::sqlite) async fn one(
@@ -106,6 +76,30 @@ pub(in crate::store::sqlite) async fn history(
         .fetch_all(connection)
         .await?;
     found.iter().map(|row| entry(plan, row)).collect()
+}
+
+/// What a plan holds.
+pub(super) async fn outline(
+    connection: &mut SqliteConnection,
+    plan: Uuid,
+) -> Result<PlanOutline, Fault> {
+    let found = sqlx::query(statement!("plan_outline"))
+        .bind(plan.hyphenated().to_string())
+        .fetch_all(connection)
+        .await?;
+    let read = |row| {
+        let columns = Columns(row);
+        Ok(RawOutline {
+            state: columns.shown("state")?,
+            jobs: columns.integer("jobs")?,
+            oldest: columns.moment_if("oldest")?,
+            unsettled: columns.integer("unsettled")?,
+            redriven: columns.integer("redriven")?,
+            as_of: columns.moment("as_of")?,
+        })
+    };
+    let rows: Result<Vec<RawOutline<'_>>, sqlx::Error> = found.iter().map(read).collect();
+    Ok(row::outline(plan, &rows?)?)
 }
 
 /// Plans that have something to be done.

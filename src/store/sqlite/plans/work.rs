@@ -9,11 +9,14 @@ use uuid::Uuid;
 
 use super::super::access::Call;
 use super::super::columns::Columns;
+use super::super::look;
 use super::reads::{self, Fault, statement};
 use crate::ledger::event::ActorKind;
-use crate::ledger::job::{NAME_MAX_BYTES, TEXT_MAX_BYTES};
+use crate::ledger::job::{NAME_MAX_BYTES, Operation, TEXT_MAX_BYTES};
 use crate::ledger::plan::{PlanEvent, Standing, Target};
+use crate::ledger::query::Query;
 use crate::store::StoreError;
+use crate::store::plans::freeze::{self, Frozen};
 use crate::store::plans::row::{advanced, mark, operation};
 use crate::store::plans::{Advanced, Hold, NewPlan, PlanAct, PlanOutcome, Taken};
 use crate::store::row::{Move, bound_millis, counter, cut};
@@ -67,6 +70,40 @@ pub(super) async fn freeze(
         .map_err(|error| call.explain(&error))?;
     call.commit(transaction).await?;
     Ok(done.rows_affected())
+}
+
+/// Freezes the jobs of a filter into a draft.
+pub(super) async fn freeze_where(
+    call: &Call<'_>,
+    (plan, operation, query): (Uuid, Operation, &Query),
+    at_most: u64,
+) -> Result<u64, StoreError> {
+    let mut transaction = call.begin().await?;
+    let now = look::now(&mut transaction).await;
+    let now = now.map_err(|fault| fault.explain(call))?;
+    let frozen = Frozen {
+        plan,
+        operation,
+        now_us: now.millis().saturating_mul(1_000),
+        at_most,
+    };
+    let Some(clause) = freeze::statement(query, &look::DIALECT, &frozen) else {
+        return Ok(0);
+    };
+    let mut insert = look::bound(clause);
+    // Made for these values and never again.
+    let done = insert
+        .build()
+        .persistent(false)
+        .execute(&mut *transaction)
+        .await
+        .map_err(|error| call.explain(&error))?
+        .rows_affected();
+    if done > at_most {
+        return Err(call.refused(&freeze::too_many(at_most)));
+    }
+    call.commit(transaction).await?;
+    Ok(done)
 }
 
 /// An operator's act on a plan.
