@@ -5,14 +5,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use crate::console::msg::{Inbox, channel};
+use crate::ledger::plan::{Plan, PlanEntry, PlanJob};
 use crate::ledger::query::Query;
 use crate::ledger::view::{
     AuditCursor, AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory,
     LeasePage,
 };
 use crate::store::look::Reach;
+use crate::store::plans::PlanJobsPage;
 
 use super::*;
 
@@ -110,6 +113,26 @@ impl Look for Scripted {
     async fn audit(&mut self, _: Option<&AuditCursor>, _: u32) -> Result<AuditPage, StoreError> {
         self.act().await?;
         Ok(AuditPage::default())
+    }
+
+    async fn plan(&mut self, _: Uuid) -> Result<Option<Plan>, StoreError> {
+        self.act().await?;
+        Ok(None)
+    }
+
+    async fn plans(&mut self, _: u32) -> Result<Vec<Plan>, StoreError> {
+        self.act().await?;
+        Ok(Vec::new())
+    }
+
+    async fn plan_jobs(&mut self, _: Uuid, _: PlanJobsPage) -> Result<Vec<PlanJob>, StoreError> {
+        self.act().await?;
+        Ok(Vec::new())
+    }
+
+    async fn plan_history(&mut self, _: Uuid, _: u32) -> Result<Vec<PlanEntry>, StoreError> {
+        self.act().await?;
+        Ok(Vec::new())
     }
 }
 
