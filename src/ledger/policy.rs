@@ -117,6 +117,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+    use crate::ledger::retry_after;
 
     fn failed(class: ErrorClass) -> Failed {
         Failed {
@@ -163,5 +164,35 @@ mod tests {
             prop_assert!(wait >= asked.min(policy.retry_after_cap));
             prop_assert!(wait <= policy.backoff_cap.max(policy.retry_after_cap));
         }
+
+        #[test]
+        fn no_header_at_no_attempt_under_no_policy_leads_beyond_the_caps(
+            attempt: u32, seed: u64, now: i64,
+            base in 0..=u64::MAX / 2, cap in 0..=u64::MAX / 2, retry_after_cap: u64,
+            header in hostile_header(),
+        ) {
+            let policy = Policy {
+                backoff_base: Duration::from_millis(base),
+                backoff_cap: Duration::from_millis(cap),
+                retry_after_cap: Duration::from_millis(retry_after_cap),
+                ..Policy::default_v1()
+            };
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let asked = retry_after::parse(&header, Timestamp::from_millis(now));
+            let wait = policy.wait(attempt, asked, &mut random);
+            prop_assert!(wait <= policy.backoff_cap.max(policy.retry_after_cap));
+            let next = Timestamp::from_millis(now).plus(wait);
+            prop_assert!(next >= Timestamp::from_millis(now), "time does not wrap");
+        }
+    }
+
+    /// Numbers of any length, dates of any year, beginnings of either, and anything else.
+    fn hostile_header() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[ \t+-]?[0-9]{0,400}[.e]?[0-9]{0,3}[ \t]?",
+            "(Mon|Sun|XYZ), [0-9]{1,3} (Jan|Nov) [0-9]{1,6} [0-9]{2}:[0-9]{2}:[0-9]{2} (GMT|UTC)",
+            "Sunday, [0-9]{2}-Nov-[0-9]{2} 08:49:37 GMT",
+            any::<String>(),
+        ]
     }
 }

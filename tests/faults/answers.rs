@@ -5,8 +5,8 @@
 //! change durable, once by cutting the connection and once by saying nothing until the caller's
 //! deadline. Next: `hangs.rs`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ledgertop::ledger::job::{
@@ -16,9 +16,9 @@ use ledgertop::ledger::state::State;
 use ledgertop::store::{Act, ClaimRequest, LaneShare, Store, StoreError};
 use uuid::Uuid;
 
-use crate::bench::{events, job, open, row};
+use crate::bench::{events, job, open, row, until_state};
 use crate::ledger::Ledger;
-use crate::process::verify;
+use crate::process::{Worker, verify};
 use crate::proxy::{Act as Fault, Moment, Proxy};
 
 /// How long the store waits for a statement: short, because some answers never come.
@@ -160,7 +160,7 @@ pub(crate) async fn a_settlement_whose_answer_is_lost_is_made_once_and_says_so_w
     verify(ledger).await;
 }
 
-fn failed(for_good: bool) -> Verdict {
+pub(crate) fn failed(for_good: bool) -> Verdict {
     let class = if for_good {
         ledgertop::ledger::error_class::ErrorClass::Permanent
     } else {
@@ -200,38 +200,69 @@ fn act(operation: Operation, job: Uuid, version: u32) -> Act {
     }
 }
 
-pub(crate) async fn a_claim_whose_answer_is_lost_comes_back_when_its_lease_ends(ledger: &Ledger) {
+pub(crate) async fn a_claim_whose_answer_is_lost_is_told_to_its_worker_when_asked_for(
+    ledger: &Ledger,
+) {
     let near = open(ledger).await;
     let far = far(ledger, PATIENCE).await;
-    let mut ids = BTreeMap::new();
     for (round, fault) in LOST.into_iter().enumerate() {
         let new = [job(&format!("{round}"))];
         near.enqueue(&new, &producer()).await.expect("enqueued");
         far.proxy.once("exchange", Moment::Answered, fault);
         assert_unknown(claim(far.store.as_ref(), 1).await);
-        // Nobody knows of the claim but the ledger: the same worker asking again gets nothing.
+        // Claiming again brings nothing: the job has its holder, who has only to ask for it.
         assert_eq!(claim(far.store.as_ref(), 1).await.expect("an answer"), []);
-        let held = row(near.as_ref(), new[0].id).await;
-        assert_eq!((held.state, held.attempt), (State::Running, 1));
-        ids.insert(new[0].id, held);
+        let held = far.store.held("w1", 10).await.expect("an answer");
+        let known: Vec<(Uuid, u32, u32)> = held
+            .iter()
+            .map(|job| (job.id, job.attempt, job.fence))
+            .collect();
+        assert_eq!(known, [(new[0].id, 1, 1)], "{fault:?}");
+        let others = far.store.held("w2", 10).await.expect("an answer");
+        assert_eq!(others, [], "it is nobody else's");
+        let settled = far.store.exchange("w1", &[succeeded(&held[0])], None).await;
+        let outcome = settled.expect("an answer").outcomes[0];
+        assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
+        let found = events(ledger, new[0].id).await;
+        assert_eq!(found, ["enqueue", "claim", "succeed"], "no attempt is lost");
     }
-    for id in ids.keys() {
-        let ready = async || {
-            near.sweep("housekeeping", 10).await.expect("swept");
-            row(near.as_ref(), *id).await.state == State::Ready
-        };
-        while !ready().await {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+    verify(ledger).await;
+}
+
+pub(crate) async fn a_worker_whose_claims_and_settlements_lose_their_answers_spends_no_attempt(
+    ledger: &Ledger,
+) {
+    let near = open(ledger).await;
+    let proxy = Proxy::before(ledger).await;
+    let lost = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&lost);
+    // Every third answer to an exchange, whatever it settled or claimed.
+    let answers = AtomicU32::new(0);
+    proxy.rule(move |point| {
+        let here = point.is("exchange", Moment::Answered);
+        if here && answers.fetch_add(1, Ordering::SeqCst) % 3 == 2 {
+            counted.fetch_add(1, Ordering::SeqCst);
+            return Fault::Cut;
         }
+        Fault::Pass
+    });
+    let worker = Worker::start(&proxy.address(), "w1", &["--exec", "sh -c 'echo done'"]);
+    let mut ids = Vec::new();
+    for number in 0..40 {
+        let new = [job(&format!("image_{number}"))];
+        near.enqueue(&new, &producer()).await.expect("enqueued");
+        ids.push(new[0].id);
+        until_state(near.as_ref(), new[0].id, State::Succeeded).await;
     }
-    let again = claim(far.store.as_ref(), 2).await.expect("an answer");
-    // One attempt was spent on the answer that was lost.
-    let attempts: Vec<(u32, u32)> = again.iter().map(|job| (job.attempt, job.fence)).collect();
-    assert_eq!(attempts, [(2, 2), (2, 2)]);
-    let settlements: Vec<Settlement> = again.iter().map(succeeded).collect();
-    let settled = far.store.exchange("w1", &settlements, None).await;
-    let applied = |each: &Outcome| matches!(each, Outcome::Applied { .. });
-    assert!(settled.expect("an answer").outcomes.iter().all(applied));
+    proxy.no_rule();
+    worker.stop().await;
+    let lost = lost.load(Ordering::SeqCst);
+    assert!(lost > 10, "only {lost} answers were lost");
+    for id in ids {
+        let found = events(ledger, id).await;
+        let found: Vec<&String> = found.iter().filter(|event| *event != "renew").collect();
+        assert_eq!(found, ["enqueue", "claim", "succeed"]);
+    }
     verify(ledger).await;
 }
 

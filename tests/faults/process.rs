@@ -62,6 +62,23 @@ pub(crate) async fn verify_address(ledger: &str) {
 pub(crate) struct Victim(AtomicI32);
 
 impl Victim {
+    /// The way to a child that has not been waited for.
+    pub(crate) fn of(child: &Child) -> Self {
+        let victim = Self::default();
+        victim.follow(child);
+        victim
+    }
+
+    fn follow(&self, child: &Child) {
+        let pid = child.id().and_then(|id| i32::try_from(id).ok());
+        self.0.store(pid.unwrap_or_default(), Ordering::SeqCst);
+    }
+
+    /// To be called before the child is waited for.
+    pub(crate) fn forget(&self) {
+        self.0.store(0, Ordering::SeqCst);
+    }
+
     /// Sends the signal, if there is a process; whether there was.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.0.load(Ordering::SeqCst)) else {

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -29,6 +30,10 @@ impl Sink {
         }
         fs::write(place.path().join("calls"), "").expect("a file");
         Self(place)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// Puts a mark that handlers look for, e.g. `mended/KEY`.

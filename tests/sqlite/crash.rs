@@ -1,11 +1,13 @@
 //! Power failures: a ledger's file and log as a crash may leave them (scenario S23).
 //!
 //! A write-ahead log that was cut anywhere is what SQLite finds after a crash: a beginning of what
-//! was written. Each such copy must open, be sound and hold the laws. Next: `processes.rs`.
+//! was written. Each such copy must open, be sound and hold the laws, also by the word of `verify`.
+//! Next: `processes.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ledgertop::cli::verify::judge;
 use ledgertop::ledger::job::Verdict;
 use ledgertop::store::LedgerUrl;
 
@@ -69,7 +71,10 @@ async fn a_log_cut_at_any_frame_leaves_a_ledger_that_holds_the_laws() {
             fs::write(&copy, &file).expect("a copy");
             fs::write(wal_of(&copy), &log[..end]).expect("a copy of the log");
             laws::hold(&copy).await;
-            good(LedgerUrl::sqlite(&copy).store().await);
+            let url = LedgerUrl::sqlite(&copy);
+            let report = good(judge(&mut *url.audit(), 10).await);
+            assert_eq!(report.total(), 0, "{report:?}");
+            good(url.store().await);
             counts.push(laws::live(&copy).await);
             fs::remove_file(&copy).expect("it is removed");
         }
