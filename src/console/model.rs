@@ -28,7 +28,9 @@ mod jobs;
 mod leases;
 mod listing;
 mod marks;
+mod names;
 mod order;
+mod query_line;
 mod view;
 
 pub use asking::{Asking, Fault, Looks, When, Wish};
@@ -36,11 +38,13 @@ pub use audit::{ActKey, ActRow, AuditState};
 pub use dead_letters::{DeadLettersState, GroupKey, GroupOrder};
 pub use field::{Field, Filter};
 pub use job::{Found, JobState, numbers};
-pub use jobs::{COUNTED_MAX, JobsState};
+pub use jobs::{COUNTED_MAX, JobsState, Leave};
 pub use leases::LeasesState;
 pub use listing::{Item, Listing, Window};
 pub use marks::{MARKS_MAX, Marks};
+pub use names::Names;
 pub use order::Order;
+pub use query_line::{Filtered, QueryLine, Typing};
 pub use view::{Chosen, OverviewState, QueueState, Screen, Tab, View};
 
 /// The refresh intervals that `+` and `-` step through.
@@ -284,7 +288,10 @@ impl Model {
         match (&self.dialog, self.view.shown()) {
             (Some(dialog), _) => dialog.place(),
             (None, Screen::Overview) if self.view.overview.filter.is_typing() => Place::Field,
-            (None, _) => self.screen_place(),
+            (None, screen) => match screen.filtered() {
+                Some(list) if list.line().typing().is_some() => Place::Field,
+                Some(_) | None => self.screen_place(),
+            },
         }
     }
 

@@ -18,6 +18,7 @@ mod audit;
 mod bands;
 mod body;
 mod dead_letters;
+mod filter_line;
 mod flow;
 mod footer;
 mod groups;

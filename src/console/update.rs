@@ -12,6 +12,7 @@ use super::effect::Effect;
 use super::model::{Chosen, Hold, Link, Model, Reading, Shown};
 use super::msg::Msg;
 
+mod filtering;
 mod keys;
 mod lists;
 mod looking;

@@ -21,6 +21,7 @@ use ledgertop::ledger::view::{
     ActKind, AuditPage, Count, DeadLetterGroup, DeadLetters, JobCursor, JobPage, Lease, LeasePage,
     ListedJob, OperatorAct, UnreadableJob,
 };
+use ledgertop::store::look::Reach;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use uuid::Uuid;
@@ -111,6 +112,7 @@ pub(crate) fn play(model: &mut Model, keys: &[&str], answer: &dyn Fn(&Request) -
 fn many(request: &Request) -> Answer {
     match request {
         Request::Count { at_most, .. } => Answer::Count(Count::AtLeast(*at_most)),
+        Request::Reach { .. } => Answer::Reach(Reach::Indexed),
         _ => Answer::Jobs(JobPage {
             next: Some(JobCursor {
                 since_us: 0,
@@ -121,8 +123,11 @@ fn many(request: &Request) -> Answer {
     }
 }
 
-fn few(_: &Request) -> Answer {
-    Answer::Jobs(page(0..9))
+fn few(request: &Request) -> Answer {
+    match request {
+        Request::Reach { .. } => Answer::Reach(Reach::Indexed),
+        _ => Answer::Jobs(page(0..9)),
+    }
 }
 
 fn on_jobs(width: u16, height: u16, answer: &dyn Fn(&Request) -> Answer) -> Model {
@@ -368,7 +373,8 @@ fn a_group_is_opened_as_the_filter_for_its_jobs_and_left_to_where_it_was() {
         asked.borrow_mut().push(request.clone());
         many(request)
     });
-    let Request::Jobs { query, .. } = &asked.borrow()[0] else {
+    let asked = asked.into_inner();
+    let Some(Request::Jobs { query, .. }) = asked.get(1) else {
         panic!("{asked:?}");
     };
     let tests: Vec<&Test> = query.terms.iter().map(|term| &term.test).collect();
@@ -382,4 +388,30 @@ fn a_group_is_opened_as_the_filter_for_its_jobs_and_left_to_where_it_was() {
     assert!(matches!(tests[4], Test::Error(_)));
     play(&mut model, &["esc"], &dead_letters);
     assert!(drawn(&model).contains("Dead letters · 2,304 in 9 groups"));
+}
+
+#[test]
+fn a_filter_is_completed_corrected_and_warned_of_above_its_list() {
+    let mut model = on_jobs(80, 24, &few);
+    let text = |model: &mut Model, text: &str| {
+        let keys: Vec<String> = text.chars().map(String::from).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        play(model, &keys, &few);
+    };
+    text(&mut model, "/queue:");
+    insta::assert_snapshot!("filter_completed_80x24", drawn(&model));
+    text(&mut model, "mail sate:dead");
+    insta::assert_snapshot!("filter_mistaken_80x24", drawn(&model));
+    for width in (1..100).step_by(3) {
+        model.size = Rect::new(0, 0, width, 24);
+        drop(frame(&model, Depth::None));
+    }
+    play(&mut model, &["esc"], &few);
+    let scan = |request: &Request| match request {
+        Request::Reach { .. } => Answer::Reach(Reach::Scan { jobs: 5_000_000 }),
+        _ => Answer::Jobs(page(0..9)),
+    };
+    model.size = Rect::new(0, 0, 80, 24);
+    play(&mut model, &["/", "t", "o", "o"], &scan);
+    insta::assert_snapshot!("filter_withheld_80x24", drawn(&model));
 }

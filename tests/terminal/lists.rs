@@ -231,3 +231,38 @@ fn leases_are_listed_with_expired_ones_first() {
         assert_eq!(console.end().exit_code(), 0);
     });
 }
+
+#[test]
+fn a_filter_is_typed_completed_corrected_and_survives_a_detour() {
+    on_both(|place| {
+        place.enqueue("mail", 0..9);
+        place.enqueue("billing", 0..4);
+        place.reject("billing", 3, "schema_violation");
+        let mut console = place.console();
+        console.press("2");
+        console.wait_for("Jobs · 13");
+        console.press("/que\tbil");
+        console.wait_for("filter queue:bil");
+        console.press("\t");
+        console.wait_for("Jobs · 4");
+        console.press("state:quarantine");
+        console.wait_for("^^^");
+        // The last good filter holds while the text is bad.
+        console.wait_for("Jobs · 4");
+        console.press("d\r");
+        console.wait_for("Jobs · 3");
+        console.wait_until_gone("^^^");
+        console.press("1");
+        console.wait_for("Queues");
+        console.press("2");
+        console.wait_for("filter queue:billing state:quarantined");
+        console.press("/");
+        console.wait_for("enter accept");
+        console.press("\x15reason:schema_violation !queue:mail \"amount\"\r");
+        console.wait_for("Jobs · 3");
+        console.press("\x1b");
+        console.wait_for("Jobs · 13");
+        console.press("\x03");
+        assert_eq!(console.end().exit_code(), 0);
+    });
+}

@@ -63,6 +63,7 @@ const fn is_listed(action: Action) -> bool {
         | Action::PreviousTab
         | Action::Palette
         | Action::Mark
+        | Action::Complete
         | Action::MarkRange
         | Action::Erase
         | Action::EraseWord

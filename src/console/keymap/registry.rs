@@ -23,6 +23,8 @@ pub enum Action {
     Back,
     /// Filter, or search.
     Filter,
+    /// Put the chosen candidate in place.
+    Complete,
     /// The next order of queues.
     Sort,
     /// Hold the numbers still, or let them go on.
@@ -184,7 +186,7 @@ impl Binding {
 }
 
 /// Every action, in the order in which help and footer list them.
-pub const REGISTRY: [Binding; 34] = [
+pub const REGISTRY: [Binding; 35] = [
     binding(
         Action::Enter,
         "enter",
@@ -205,8 +207,8 @@ pub const REGISTRY: [Binding; 34] = [
         Action::Filter,
         "filter",
         &["/"],
-        &[Overview, Help],
-        "show only queues whose name holds a text; search the help",
+        &[Overview, Jobs, DeadLetters, Leases, Help],
+        "list only what a filter says (queues: a text in the name); search the help",
     )
     .footer("filter"),
     binding(
@@ -407,6 +409,13 @@ pub const REGISTRY: [Binding; 34] = [
         &["ctrl-c"],
         EVERYWHERE,
         "end the program from anywhere",
+    ),
+    binding(
+        Action::Complete,
+        "complete",
+        &["tab"],
+        TYPING,
+        "put the chosen candidate in place; up and down choose",
     ),
     binding(
         Action::Erase,

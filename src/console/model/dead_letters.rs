@@ -12,6 +12,7 @@ use crate::ledger::view::{Count, DeadLetterGroup, UnreadableJob};
 use super::Reading;
 use super::asking::{Asking, Looks, When, Wish};
 use super::listing::{Item, Listing};
+use super::query_line::{Filtered, QueryLine};
 
 /// What tells a group from every other.
 pub type GroupKey = (Option<ErrorClass>, Option<SafeText>, SafeText);
@@ -87,6 +88,7 @@ pub struct DeadLettersState {
     pub unreadable: Vec<UnreadableJob>,
     /// The columns that are not shown.
     pub hidden: Vec<Column>,
+    line: QueryLine,
     asking: Asking,
     /// The filter that the groups are of.
     held: Option<Query>,
@@ -156,6 +158,25 @@ fn literal_words(fingerprint: &str) -> impl Iterator<Item = String> {
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.len()));
     pieces.truncate(PIECES_MAX);
     pieces.into_iter().map(str::to_owned)
+}
+
+impl Filtered for DeadLettersState {
+    fn query(&self) -> &Query {
+        &self.query
+    }
+
+    fn line(&self) -> &QueryLine {
+        &self.line
+    }
+
+    fn line_mut(&mut self) -> &mut QueryLine {
+        &mut self.line
+    }
+
+    fn hold(&mut self, query: Query) {
+        self.query = query;
+        self.list.restart();
+    }
 }
 
 impl Looks for DeadLettersState {

@@ -10,11 +10,14 @@ use crate::ledger::event::Event;
 use crate::ledger::query::{Pattern, Query, Test};
 use crate::ledger::text::SafeText;
 use crate::ledger::view::{Count, JobCursor, JobOrder, ListedJob, UnreadableJob};
+use crate::store::look::Reach;
 
 use super::Reading;
 use super::asking::{Asking, Looks, When, Wish};
 use super::listing::{Item, Listing};
 use super::marks::Marks;
+use super::query_line::{Filtered, QueryLine};
+use super::view::Chosen;
 
 /// Jobs are counted no further than this: beyond, the number does not change what one does.
 pub const COUNTED_MAX: u64 = 10_000;
@@ -28,6 +31,26 @@ impl Item for ListedJob {
     fn key(&self) -> Uuid {
         self.row.id
     }
+}
+
+/// Whether a list may be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Leave {
+    /// Nothing is known of what it costs.
+    #[default]
+    Unasked,
+    /// An index leads to it.
+    Given,
+    /// Jobs would be read one by one: a person is to say so first.
+    Withheld {
+        /// About how many.
+        jobs: u64,
+    },
+    /// A person said so.
+    Granted {
+        /// About how many jobs are read for it.
+        jobs: u64,
+    },
 }
 
 /// A list of jobs.
@@ -47,6 +70,11 @@ pub struct JobsState {
     pub hidden: Vec<Column>,
     /// How many jobs there are, and when that was counted.
     pub counted: Option<(Count, Instant)>,
+    /// Whether it may be read.
+    pub leave: Leave,
+    /// Who chose the order.
+    ordered: Chosen,
+    line: QueryLine,
     asking: Asking,
     /// The filter and the order that the rows are of.
     held: Option<(Query, JobOrder)>,
@@ -56,6 +84,13 @@ impl JobsState {
     /// The jobs of a query.
     pub fn of(query: Query, order: JobOrder) -> Self {
         Self {
+            line: QueryLine::of(&query),
+            // All jobs are read along an index, whatever the order.
+            leave: if query.terms.is_empty() {
+                Leave::Given
+            } else {
+                Leave::Unasked
+            },
             query,
             order,
             ..Self::default()
@@ -76,10 +111,51 @@ impl JobsState {
             JobOrder::NewestFirst => JobOrder::CreatedLast,
             JobOrder::CreatedLast => JobOrder::OldestFirst,
         };
+        self.ordered = Chosen::ByHand;
+        self.ask_leave();
         let selected = self.list.selected.take();
         self.list.restart();
         // The selected job stays selected where the other order lists it near its beginning.
         self.list.selected = selected;
+    }
+
+    fn ask_leave(&mut self) {
+        self.leave = if self.query.terms.is_empty() {
+            Leave::Given
+        } else {
+            Leave::Unasked
+        };
+    }
+
+    /// Lets the list be read that is withheld. Returns whether one was.
+    pub const fn grant(&mut self) -> bool {
+        match self.leave {
+            Leave::Withheld { jobs } => {
+                self.leave = Leave::Granted { jobs };
+                true
+            }
+            Leave::Unasked | Leave::Given | Leave::Granted { .. } => false,
+        }
+    }
+
+    /// Goes back from a list that is withheld, or is being read one by one, to the one that is
+    /// shown. Returns whether there was such a one.
+    pub fn withdraw(&mut self) -> bool {
+        let is_open = match self.leave {
+            Leave::Withheld { .. } => true,
+            Leave::Granted { .. } => !self.is_held(),
+            Leave::Unasked | Leave::Given => false,
+        };
+        let Some((query, order)) = self.held.clone().filter(|_| is_open) else {
+            return false;
+        };
+        self.line.restore(&query);
+        self.query = query;
+        self.order = order;
+        // It was read before; the rows are there.
+        self.leave = Leave::Given;
+        self.list.restart();
+        true
     }
 
     /// Whether the rows are those that are asked for.
@@ -98,7 +174,7 @@ impl JobsState {
     }
 
     fn wants_count(&self) -> bool {
-        if self.list.is_whole() {
+        if self.list.is_whole() || matches!(self.leave, Leave::Granted { .. }) {
             return false;
         }
         let read_at = self.list.reading.map(|reading| reading.at);
@@ -112,6 +188,18 @@ impl JobsState {
 
 impl Looks for JobsState {
     fn wish(&self) -> Option<Wish> {
+        match self.leave {
+            Leave::Unasked => {
+                let request = Request::Reach {
+                    query: self.query.clone(),
+                    order: self.order,
+                };
+                let when = When::Now;
+                return Some(Wish { request, when });
+            }
+            Leave::Withheld { .. } => return None,
+            Leave::Given | Leave::Granted { .. } => {}
+        }
         let (request, when) = if !self.is_held() {
             (self.page(), When::Now)
         } else if self.wants_count() {
@@ -146,6 +234,12 @@ impl Looks for JobsState {
                 }
             }
             Answer::Count(count) => self.counted = Some((count, reading.at)),
+            Answer::Reach(reach) if self.leave == Leave::Unasked => {
+                self.leave = match reach {
+                    Reach::Indexed => Leave::Given,
+                    Reach::Scan { jobs } => Leave::Withheld { jobs },
+                };
+            }
             Answer::Jobs(_)
             | Answer::Reach(_)
             | Answer::Story(_)
@@ -156,7 +250,8 @@ impl Looks for JobsState {
     }
 
     fn concerns(&self, event: &Event) -> bool {
-        may_concern(&self.query, event)
+        // What is read one by one is read again only when a person asks for it.
+        !matches!(self.leave, Leave::Granted { .. }) && may_concern(&self.query, event)
     }
 
     fn asking(&self) -> &Asking {
@@ -165,6 +260,29 @@ impl Looks for JobsState {
 
     fn asking_mut(&mut self) -> &mut Asking {
         &mut self.asking
+    }
+}
+
+impl Filtered for JobsState {
+    fn query(&self) -> &Query {
+        &self.query
+    }
+
+    fn line(&self) -> &QueryLine {
+        &self.line
+    }
+
+    fn line_mut(&mut self) -> &mut QueryLine {
+        &mut self.line
+    }
+
+    fn hold(&mut self, query: Query) {
+        if self.ordered == Chosen::ByItself {
+            self.order = query.natural_order();
+        }
+        self.query = query;
+        self.ask_leave();
+        self.list.restart();
     }
 }
 

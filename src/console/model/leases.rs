@@ -12,6 +12,7 @@ use crate::ledger::view::{JobCursor, Lease, UnreadableJob};
 use super::Reading;
 use super::asking::{Asking, Looks, When, Wish};
 use super::listing::{Item, Listing};
+use super::query_line::{Filtered, QueryLine};
 
 impl Item for Lease {
     type Key = Uuid;
@@ -33,6 +34,7 @@ pub struct LeasesState {
     pub unreadable: Vec<UnreadableJob>,
     /// The columns that are not shown.
     pub hidden: Vec<Column>,
+    line: QueryLine,
     asking: Asking,
     /// The filter that the rows are of.
     held: Option<Query>,
@@ -50,6 +52,25 @@ impl LeasesState {
             after: self.list.window.after.clone(),
             limit: self.list.window.limit,
         }
+    }
+}
+
+impl Filtered for LeasesState {
+    fn query(&self) -> &Query {
+        &self.query
+    }
+
+    fn line(&self) -> &QueryLine {
+        &self.line
+    }
+
+    fn line_mut(&mut self) -> &mut QueryLine {
+        &mut self.line
+    }
+
+    fn hold(&mut self, query: Query) {
+        self.query = query;
+        self.list.restart();
     }
 }
 

@@ -16,6 +16,7 @@ use super::field::Filter;
 use super::jobs::JobsState;
 use super::leases::LeasesState;
 use super::order::Order;
+use super::query_line::Filtered;
 
 /// What a person has chosen on the overview.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,6 +74,26 @@ impl Screen {
             Self::DeadLetters(state) => Some(state.as_ref()),
             Self::Leases(state) => Some(state.as_ref()),
             Self::Audit(state) => Some(state.as_ref()),
+        }
+    }
+
+    /// Its filter, if it has one in the language.
+    pub fn filtered(&self) -> Option<&dyn Filtered> {
+        match self {
+            Self::Jobs(state) => Some(state.as_ref()),
+            Self::DeadLetters(state) => Some(state.as_ref()),
+            Self::Leases(state) => Some(state.as_ref()),
+            _ => None,
+        }
+    }
+
+    /// As [`Screen::filtered`], to be changed.
+    pub fn filtered_mut(&mut self) -> Option<&mut dyn Filtered> {
+        match self {
+            Self::Jobs(state) => Some(state.as_mut()),
+            Self::DeadLetters(state) => Some(state.as_mut()),
+            Self::Leases(state) => Some(state.as_mut()),
+            _ => None,
         }
     }
 

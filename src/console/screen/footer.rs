@@ -32,6 +32,15 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         );
         return;
     }
+    if model.place() == Place::Field && model.dialog.is_none() {
+        hints(
+            canvas,
+            line,
+            model,
+            &[Action::Enter, Action::Complete, Action::Out],
+        );
+        return;
+    }
     let place = model.screen_place();
     let actions: Vec<Action> = REGISTRY
         .iter()
@@ -59,6 +68,7 @@ fn has_effect(action: Action, model: &Model) -> bool {
         },
         Action::Down => model.view.queue_shown().is_some(),
         Action::Filter => model.shown.is_some(),
+        Action::Complete => false,
         Action::Sort => match model.view.shown() {
             Screen::Jobs(state) => state.list.reading.is_some(),
             Screen::DeadLetters(state) => state.list.reading.is_some(),
@@ -109,6 +119,7 @@ fn word(action: Action, model: &Model) -> &'static str {
         (Action::Pause, Hold::Paused) => "go on",
         (Action::Back, _) if inside => "back",
         (Action::Enter, _) if typing => "accept",
+        (Action::Complete, _) => "complete",
         (Action::Enter, _) => match model.view.shown() {
             Screen::Queue(_) | Screen::DeadLetters(_) | Screen::Audit(_) => "its jobs",
             Screen::Overview | Screen::Jobs(_) | Screen::Leases(_) => "open",

@@ -16,7 +16,7 @@ use crate::ledger::text::SafeText;
 use crate::ledger::view::{Count, DeadLetterGroup};
 
 use super::body::{Body, unmarked};
-use super::lookup;
+use super::{filter_line, lookup};
 
 /// Lines of the pane about the selected group.
 const DETAIL: u16 = 8;
@@ -28,6 +28,7 @@ const DETAIL_FROM: u16 = 18;
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &DeadLettersState) {
     let mut rest = area;
+    filter_line::draw(canvas, &mut rest, model, state);
     lookup::draw_fault(canvas, &mut rest, model, state.asking());
     if rest.height >= DETAIL_FROM
         && let Some(group) = state.list.selected_row()

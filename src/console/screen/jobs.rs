@@ -12,11 +12,13 @@ use crate::ledger::text::SafeText;
 use crate::ledger::view::{JobOrder, ListedJob};
 
 use super::body::Body;
-use super::{lookup, take_bottom};
+use super::{filter_line, lookup, take_bottom};
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &JobsState) {
     let mut rest = area;
+    filter_line::draw(canvas, &mut rest, model, state);
+    filter_line::draw_leave(canvas, &mut rest, state.leave);
     lookup::draw_fault(canvas, &mut rest, model, state.asking());
     let number = lookup::number(state.counted.map(|(count, _)| count), &state.list);
     let order = format!(" · {}", order_name(state.order));

@@ -10,11 +10,12 @@ use crate::console::widget::canvas::Piece;
 use crate::console::widget::{Canvas, pane};
 
 use super::body::{Body, unmarked};
-use super::lookup;
+use super::{filter_line, lookup};
 
 /// Draws it.
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &LeasesState) {
     let mut rest = area;
+    filter_line::draw(canvas, &mut rest, model, state);
     lookup::draw_fault(canvas, &mut rest, model, state.asking());
     let number = lookup::number(None, &state.list);
     let expired = expired(model, state);

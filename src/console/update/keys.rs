@@ -12,7 +12,7 @@ use crate::ledger::query::{Pattern, Query, Term, Test};
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
 
-use super::lists;
+use super::{filtering, lists};
 
 /// A key was pressed.
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
@@ -53,6 +53,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
             }
         }
         Action::Filter => begin_filter(model),
+        Action::Complete => filtering::complete(model),
         Action::Sort => sort(model),
         Action::Mark => with_jobs(model, lists::mark),
         Action::MarkRange => with_jobs(model, lists::mark_range),
@@ -100,7 +101,7 @@ fn out(model: &mut Model) -> bool {
         Screen::Jobs(jobs) => jobs.marks.drop_range(),
         _ => false,
     };
-    if left_within || model.view.leave() {
+    if left_within || filtering::out(model) || model.view.leave() {
         return true;
     }
     let left = model.view.overview_mut().filter.out();
@@ -118,6 +119,9 @@ fn enter(model: &mut Model) -> Vec<Effect> {
         }
         Some(Dialog::Palette(_)) => return choose(model),
         None => {}
+    }
+    if filtering::accept(model) {
+        return Vec::new();
     }
     match model.view.shown() {
         Screen::Overview => enter_queue(model),
@@ -232,7 +236,9 @@ fn begin_filter(model: &mut Model) {
         Some(Dialog::Help(help)) => help.search.edit(),
         Some(Dialog::Palette(_)) => {}
         None => {
-            model.view.overview_mut().filter.edit();
+            if !filtering::begin(model) {
+                model.view.overview_mut().filter.edit();
+            }
         }
     }
 }
@@ -258,7 +264,9 @@ fn edit(model: &mut Model, change: impl FnOnce(&mut Field)) {
             }
         }
         None => {
-            if let Filter::Typing { field, .. } = &mut model.view.overview_mut().filter {
+            if model.view.shown().filtered().is_some() {
+                filtering::edit(model, change);
+            } else if let Filter::Typing { field, .. } = &mut model.view.overview_mut().filter {
                 change(field);
                 keep_selection_listed(model);
             }
@@ -283,6 +291,7 @@ fn keep_selection_listed(model: &mut Model) {
 
 /// Moves by `lines` within what is shown; saturates at both ends.
 fn step(model: &mut Model, lines: i64) {
+    let is_typing = filtering::is_typing(model);
     match &mut model.dialog {
         Some(Dialog::Help(_)) => {
             let most = help::scroll_max(model);
@@ -295,6 +304,7 @@ fn step(model: &mut Model, lines: i64) {
             let moved = palette::moved(model, palette, lines);
             model.dialog = Some(Dialog::Palette(moved));
         }
+        None if is_typing => filtering::choose(model, lines),
         None => match model.view.shown_mut() {
             Screen::Overview | Screen::Queue(_) => step_queue(model, lines),
             Screen::Jobs(here) => lists::step(&mut here.list, lines),

@@ -17,6 +17,7 @@ use crate::ledger::text::SafeText;
 
 use super::*;
 
+mod filters;
 mod lists;
 
 const NOW_S: i64 = 1_796_008_062;

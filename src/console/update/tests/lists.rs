@@ -4,6 +4,7 @@ use crate::console::ask::{Answer, Failure, Kind, Request, Ticket};
 use crate::console::model::{JobsState, Screen, Tab};
 use crate::ledger::job::JobRow;
 use crate::ledger::view::{Count, JobCursor, JobOrder, JobPage, ListedJob};
+use crate::store::look::Reach;
 
 use super::*;
 
@@ -38,14 +39,14 @@ pub(super) fn listed(number: u128) -> ListedJob {
 }
 
 /// The one question that effects ask.
-fn asked(effects: &[Effect]) -> Option<(Ticket, Request)> {
+pub(super) fn asked(effects: &[Effect]) -> Option<(Ticket, Request)> {
     effects.iter().find_map(|effect| match effect {
         Effect::Look { ticket, request } => Some((*ticket, request.clone())),
         _ => None,
     })
 }
 
-fn dismissed(effects: &[Effect]) -> Option<Kind> {
+pub(super) fn dismissed(effects: &[Effect]) -> Option<Kind> {
     effects.iter().find_map(|effect| match effect {
         Effect::Dismiss(kind) => Some(*kind),
         _ => None,
@@ -82,6 +83,7 @@ fn settle(model: &mut Model, mut effects: Vec<Effect>, all: u64) {
     while let Some((ticket, request)) = asked(&effects) {
         let found = match &request {
             Request::Count { .. } => Answer::Count(Count::Exact(all)),
+            Request::Reach { .. } => Answer::Reach(Reach::Indexed),
             _ => Answer::Jobs(page(&request, all)),
         };
         effects = answer(model, ticket, found);
