@@ -11,12 +11,18 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
+pub mod audit;
 pub mod config;
 mod console;
+pub mod dead_letters;
 pub mod demo;
 pub mod enqueue;
 pub mod error;
 pub mod init;
+pub mod job;
+pub mod jobs;
+pub mod leases;
+mod lists;
 pub mod log;
 pub mod manual;
 pub mod open;
@@ -136,6 +142,16 @@ pub enum Command {
     Init(init::InitFlags),
     /// Print the whole board, once
     Snapshot(snapshot::SnapshotFlags),
+    /// List jobs by a filter
+    Jobs(jobs::JobsFlags),
+    /// Print one job with its whole timeline
+    Job(job::JobFlags),
+    /// Print dead letters in groups: class, reason and what their errors have in common
+    DeadLetters(dead_letters::DeadLettersFlags),
+    /// List who holds which job, expired leases first
+    Leases(leases::LeasesFlags),
+    /// List what operators did, the newest first
+    Audit(audit::AuditFlags),
     /// Hold every job's history against the ledger's laws
     Verify(verify::VerifyFlags),
     /// Record one job from flags, or many from NDJSON on standard input
@@ -241,6 +257,11 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             Command::Demo(_)
             | Command::Init(_)
             | Command::Snapshot(_)
+            | Command::Jobs(_)
+            | Command::Job(_)
+            | Command::DeadLetters(_)
+            | Command::Leases(_)
+            | Command::Audit(_)
             | Command::Verify(_)
             | Command::Enqueue(_)
             | Command::Work(_)
@@ -280,6 +301,13 @@ fn dispatch(
         Some(Command::Demo(flags)) => open::block_on(demo::run(flags, config, streams)),
         Some(Command::Init(flags)) => open::block_on(init::run(flags, config, streams)),
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
+        Some(Command::Jobs(flags)) => open::block_on(jobs::run(flags, config, streams)),
+        Some(Command::Job(flags)) => open::block_on(job::run(flags, config, streams)),
+        Some(Command::DeadLetters(flags)) => {
+            open::block_on(dead_letters::run(flags, config, streams))
+        }
+        Some(Command::Leases(flags)) => open::block_on(leases::run(flags, config, streams)),
+        Some(Command::Audit(flags)) => open::block_on(audit::run(flags, config, streams)),
         Some(Command::Verify(flags)) => open::block_on(verify::run(flags, config, streams)),
         Some(Command::Enqueue(flags)) => {
             open::block_on(enqueue::run(flags, config, environment, streams))

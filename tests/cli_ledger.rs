@@ -7,6 +7,8 @@ mod demo;
 mod enqueue;
 #[path = "cli_ledger/init.rs"]
 mod init;
+#[path = "cli_ledger/lists.rs"]
+mod lists;
 #[path = "cli_ledger/policy.rs"]
 mod policy;
 #[path = "support/postgres.rs"]

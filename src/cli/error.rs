@@ -11,6 +11,7 @@ use crate::ledger::text::SafeText;
 use crate::store::StoreError;
 
 use super::enqueue::{Refusal, line::LineProblem};
+use super::lists::BadFilter;
 use super::verify::report::counted;
 use super::work::WorkProblem;
 
@@ -118,6 +119,15 @@ pub enum CliError {
         /// By how many jobs.
         jobs: u64,
     },
+    /// A filter that cannot be read.
+    #[error(transparent)]
+    Filter(Box<BadFilter>),
+    /// There is no such job.
+    #[error("there is no job with the id or key '{name}'; find keys with: ledgertop jobs 'key:…*'")]
+    NoJob {
+        /// What was asked for.
+        name: SafeText,
+    },
     /// No work can begin.
     #[error(transparent)]
     Work(#[from] WorkProblem),
@@ -153,9 +163,12 @@ impl CliError {
     /// The exit code that says so.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) | Self::Job(_) | Self::NoJobs | Self::Work(_) | Self::Log { .. } => {
-                Exit::Usage
-            }
+            Self::Config(_)
+            | Self::Job(_)
+            | Self::NoJobs
+            | Self::Filter(_)
+            | Self::Work(_)
+            | Self::Log { .. } => Exit::Usage,
             Self::Store(error) | Self::Demo(DemoError::Ledger(error)) => exit_of(error),
             Self::Enqueue(refusal) => refusal.exit(),
             Self::Console(ConsoleFault::Console(fault)) if fault.is_usage() => Exit::Usage,
@@ -167,6 +180,7 @@ impl CliError {
             | Self::LawsBroken { .. }
             | Self::ReadOnly { .. }
             | Self::LeftBehind { .. }
+            | Self::NoJob { .. }
             | Self::Thread(_)
             | Self::Output(_) => Exit::Refused,
         }

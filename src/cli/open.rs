@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::store::{Audit, Feed, LedgerUrl, Store};
+use crate::store::{Audit, Feed, LedgerUrl, Look, Store};
 
 use super::CliError;
 
@@ -70,6 +70,14 @@ pub(super) async fn store(
 /// As [`url`].
 pub(super) fn feed(config: &Config) -> Result<Box<dyn Feed>, CliError> {
     Ok(url(config)?.feed())
+}
+
+/// Look-ups, through a connection that cannot write.
+///
+/// # Errors
+/// As [`url`].
+pub(super) fn look(config: &Config) -> Result<Box<dyn Look>, CliError> {
+    Ok(url(config)?.look())
 }
 
 /// The whole ledger, page by page, through a connection that cannot write.

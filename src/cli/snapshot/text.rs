@@ -205,7 +205,7 @@ fn row(cells: &[String; COLUMNS.len()], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The text in at most `width` columns, never through the middle of a character.
-fn cut(text: &str, width: usize) -> String {
+pub(in crate::cli) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
