@@ -4,7 +4,7 @@
 //!
 //! Owns the order of the measurements. The walk: `options`, `report`, `sample`, `place`, `seed`,
 //! `traffic`, `server`, then one file for each group of rows: `load` and `refresh`, `fold`, `draw`,
-//! `work`, `watch`.
+//! `work`, `watch`, `look`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -25,6 +25,8 @@ mod draw;
 mod fold;
 #[path = "budgets/load.rs"]
 mod load;
+#[path = "budgets/look.rs"]
+mod look;
 #[path = "budgets/options.rs"]
 mod options;
 #[path = "budgets/place.rs"]
@@ -88,6 +90,11 @@ async fn measure(options: &Options) -> Result<Report> {
     for kind in databases.iter().copied() {
         if options.wants(Group::Watch) {
             report.extend(watch::measure(kind, options.quick).await?);
+        }
+    }
+    for kind in databases.iter().copied() {
+        if options.wants(Group::Look) {
+            report.extend(look::measure(kind, options).await?);
         }
     }
     for kind in databases {

@@ -19,6 +19,8 @@ mod leases;
 mod ledger;
 #[path = "conformance/look.rs"]
 mod look;
+#[path = "conformance/look_corrupt.rs"]
+mod look_corrupt;
 #[path = "conformance/operate.rs"]
 mod operate;
 #[path = "conformance/plan_sets.rs"]
@@ -128,7 +130,17 @@ on_both_databases! {
     look:
         every_test_of_the_language_finds_what_it_says,
         ages_parents_and_children_are_asked_of_the_database,
-        each_order_is_total_and_pages_are_its_pieces;
+        each_order_is_total_and_pages_are_its_pieces,
+        rows_that_change_between_pages_are_neither_skipped_nor_told_twice,
+        a_story_holds_all_that_happened_to_a_job_and_its_family,
+        of_a_job_with_very_many_events_the_first_and_the_last_are_read,
+        leases_come_in_the_order_of_their_ends_with_their_renewals,
+        dead_letters_are_grouped_and_those_that_died_again_are_counted,
+        acts_of_operators_are_told_the_newest_first_and_page_by_page,
+        a_look_up_that_was_dropped_leaves_the_next_working;
+    look_corrupt:
+        a_row_that_cannot_be_understood_is_named_and_the_list_goes_on,
+        an_event_that_cannot_be_understood_is_told_among_the_others;
     plans:
         the_table_of_plan_transitions_is_the_table,
         a_redrive_goes_one_job_first_and_widens_while_it_holds,

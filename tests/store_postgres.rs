@@ -14,6 +14,8 @@ use std::time::Duration;
 use ledgertop::ledger::event::ActorKind;
 use ledgertop::ledger::job::{Actor, Lane, NewJob, Settlement, Verdict};
 use ledgertop::ledger::job::{Claimed, LeaseRef};
+use ledgertop::ledger::query::Query;
+use ledgertop::ledger::view::JobOrder;
 use ledgertop::store::{self, ClaimRequest, LaneShare, LedgerUrl, Store, StoreError};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::time::timeout;
@@ -255,4 +257,64 @@ async fn a_store_whose_connections_were_cut_works_again() {
         number(&database, "SELECT count(*) FROM job_events").await,
         3
     );
+}
+
+#[tokio::test]
+async fn a_look_up_that_nobody_waits_for_any_more_ends_in_the_server() {
+    let (database, url) = ledger().await;
+    let mut look = url.look();
+    let asked = Query::default();
+    look.jobs(&asked, JobOrder::CreatedLast, None, 1)
+        .await
+        .expect("it connects");
+    let mut other = connect(&database).await;
+    let mut transaction = other.begin().await.expect("begun");
+    transaction
+        .execute("LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("locked");
+    let waiting = look.jobs(&asked, JobOrder::CreatedLast, None, 1);
+    let given_up = timeout(Duration::from_millis(300), waiting).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    // Well before the server's own limits of five and ten seconds.
+    let ended = timeout(Duration::from_secs(3), async {
+        while number(&database, OURS).await > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(ended.await.is_ok(), "it still waits for the lock");
+    transaction.rollback().await.expect("unlocked");
+    let page = look.jobs(&asked, JobOrder::CreatedLast, None, 1).await;
+    assert!(page.is_ok(), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_look_up_needs_no_right_to_write() {
+    let (database, url) = ledger().await;
+    assert!(url.store().await.is_ok(), "its owner may write");
+    let role = format!("reader_{}", Uuid::now_v7().simple());
+    let mut owner = connect(&database).await;
+    for statement in [
+        format!("CREATE ROLE {role} LOGIN"),
+        format!("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}"),
+    ] {
+        owner
+            .execute(AssertSqlSafe(statement))
+            .await
+            .expect("granted");
+    }
+    let address = database.url().replacen("postgres@", &format!("{role}@"), 1);
+    let mut look = LedgerUrl::parse(&address).expect("a ledger").look();
+    let all = Query::default();
+    look.jobs(&all, JobOrder::OldestFirst, None, 1)
+        .await
+        .expect("read without a right to write");
+    look.dead_letters(&all).await.expect("grouped");
+    drop(look);
+    for statement in [format!("DROP OWNED BY {role}"), format!("DROP ROLE {role}")] {
+        owner
+            .execute(AssertSqlSafe(statement))
+            .await
+            .expect("dropped");
+    }
 }

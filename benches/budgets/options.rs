@@ -61,6 +61,8 @@ pub(crate) enum Group {
     Work,
     /// What watching costs those who work
     Watch,
+    /// Looking up jobs, dead letters, leases and acts in a large ledger
+    Look,
 }
 
 /// A database to measure on.

@@ -17,7 +17,8 @@ SELECT
   CASE WHEN step > 0 THEN worker END,
   CASE WHEN step = 2 AND fate <> 'succeeded' THEN class END,
   CASE WHEN step = 2 AND fate <> 'succeeded' THEN reason END,
-  CASE WHEN step = 2 AND fate <> 'succeeded' THEN 'the far side said no' END,
+  CASE WHEN step = 2 AND fate <> 'succeeded'
+    THEN 'the far side said no to invoice ' || n || ' of host 10.0.0.' || n % 250 || ' ' END,
   policy, 1,
   CASE WHEN step > 0 THEN claimed END,
   CASE WHEN step = 2 AND fate = 'retry_wait'

@@ -19,7 +19,8 @@ SELECT
   CASE WHEN fate = 'succeeded' THEN 'receipt:' || n END,
   CASE WHEN fate IN ('dead', 'quarantined', 'retry_wait') THEN class END,
   CASE WHEN fate IN ('dead', 'quarantined', 'retry_wait') THEN reason END,
-  CASE WHEN fate IN ('dead', 'quarantined', 'retry_wait') THEN 'the far side said no' END,
+  CASE WHEN fate IN ('dead', 'quarantined', 'retry_wait')
+    THEN 'the far side said no to invoice ' || n || ' of host 10.0.0.' || n % 250 || ' ' END,
   CASE fate WHEN 'ready' THEN 'enqueue' WHEN 'running' THEN 'claim' WHEN 'dead' THEN 'exhaust'
     WHEN 'quarantined' THEN 'reject' WHEN 'retry_wait' THEN 'retry' ELSE 'succeed' END,
   CASE fate WHEN 'ready' THEN 'producer' ELSE 'worker' END,

@@ -354,3 +354,7 @@ async fn acts(
     }
     Ok(page)
 }
+
+#[cfg(test)]
+#[path = "look/tests.rs"]
+mod tests;
