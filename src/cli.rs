@@ -26,6 +26,8 @@ mod lists;
 pub mod log;
 pub mod manual;
 pub mod open;
+pub mod operate;
+pub mod plan;
 pub mod policy;
 mod signals;
 pub mod snapshot;
@@ -36,6 +38,7 @@ pub use error::{CliError, Exit};
 
 use crate::config::settings::{Background, Choice, REFRESH, Theme, TimeZone};
 use crate::config::{Config, ConfigError, Environment, Flags, url};
+use crate::ledger::job::Operation;
 
 /// What may be typed.
 #[derive(Debug, Parser)]
@@ -158,6 +161,19 @@ pub enum Command {
     Enqueue(Box<enqueue::EnqueueFlags>),
     /// Do jobs: post each to a URL, or run a command for it
     Work(Box<work::WorkFlags>),
+    /// Set jobs aside: pending, ready, waiting for a retry, or dead
+    Quarantine(Box<operate::ActFlags>),
+    /// Send dead letters back to work, one first, alone
+    Redrive(Box<operate::ActFlags>),
+    /// End the wait of jobs for their retry
+    Promote(Box<operate::ActFlags>),
+    /// Close dead letters for good
+    Discard(Box<operate::ActFlags>),
+    /// Take running jobs from their workers and set them aside; their effects may have happened
+    Revoke(Box<operate::ActFlags>),
+    /// List, watch, carry out, pause, resume or cancel bulk operations
+    #[command(subcommand)]
+    Plan(plan::PlanCommand),
     /// Bring the config's retry rules into the ledger, or list those that are there
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
@@ -265,6 +281,12 @@ fn run(cli: &Cli, environment: &Environment, streams: &mut Streams<'_>) -> Resul
             | Command::Verify(_)
             | Command::Enqueue(_)
             | Command::Work(_)
+            | Command::Quarantine(_)
+            | Command::Redrive(_)
+            | Command::Promote(_)
+            | Command::Discard(_)
+            | Command::Revoke(_)
+            | Command::Plan(_)
             | Command::Policy(_)
             | Command::Config,
         )
@@ -318,9 +340,36 @@ fn dispatch(
         Some(Command::Policy(command)) => {
             open::block_on(policy::run(command, config, environment, streams))
         }
+        Some(
+            command @ (Command::Quarantine(_)
+            | Command::Redrive(_)
+            | Command::Promote(_)
+            | Command::Discard(_)
+            | Command::Revoke(_)
+            | Command::Plan(_)),
+        ) => operate(command, (config, environment), streams),
         // Answered before there was a config.
         Some(Command::Completions(_) | Command::Man) => Ok(()),
         None => console::open(config),
+    }
+}
+
+/// Runs a command that acts on jobs or plans.
+fn operate(
+    command: &Command,
+    with: (&Config, &Environment),
+    streams: &mut Streams<'_>,
+) -> Result<(), CliError> {
+    let act =
+        |operation, flags, streams| open::block_on(operate::run(operation, flags, with, streams));
+    match command {
+        Command::Quarantine(flags) => act(Operation::Quarantine, flags, streams),
+        Command::Redrive(flags) => act(Operation::Redrive, flags, streams),
+        Command::Promote(flags) => act(Operation::Promote, flags, streams),
+        Command::Discard(flags) => act(Operation::Discard, flags, streams),
+        Command::Revoke(flags) => act(Operation::Revoke, flags, streams),
+        Command::Plan(command) => open::block_on(plan::run(command, with, streams)),
+        _another_command => Ok(()),
     }
 }
 

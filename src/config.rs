@@ -76,6 +76,8 @@ pub struct Config {
     pub policies: BTreeMap<String, Policy>,
     /// What `work` works on, and what the answers of its handlers mean.
     pub work: Work,
+    /// Who acts on jobs and plans, where anything says so; else the user of the process.
+    pub operator: Option<Setting<String>>,
     /// The config file, or where it would be.
     pub file: PathBuf,
     /// Whether it is there.

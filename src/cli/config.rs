@@ -72,6 +72,10 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     for policy in config.policies.values() {
         rules(policy, out)?;
     }
+    if let Some(name) = &config.operator {
+        let shown = SafeText::new(&name.value);
+        row(out, "operate.name", shown.as_str(), name.origin)?;
+    }
     let work = &config.work;
     let limit = |limit: Option<usize>| limit.map_or("-".to_owned(), |limit| limit.to_string());
     plain(out, "work.concurrency", &limit(work.concurrency))?;

@@ -12,6 +12,7 @@ use crate::store::StoreError;
 
 use super::enqueue::{Refusal, line::LineProblem};
 use super::lists::BadFilter;
+use super::operate::OperateProblem;
 use super::verify::report::counted;
 use super::work::WorkProblem;
 
@@ -128,6 +129,9 @@ pub enum CliError {
         /// What was asked for.
         name: SafeText,
     },
+    /// Not all was done that was asked of jobs or plans.
+    #[error(transparent)]
+    Operate(#[from] OperateProblem),
     /// No work can begin.
     #[error(transparent)]
     Work(#[from] WorkProblem),
@@ -171,6 +175,7 @@ impl CliError {
             | Self::Log { .. } => Exit::Usage,
             Self::Store(error) | Self::Demo(DemoError::Ledger(error)) => exit_of(error),
             Self::Enqueue(refusal) => refusal.exit(),
+            Self::Operate(problem) => problem.exit(),
             Self::Console(ConsoleFault::Console(fault)) if fault.is_usage() => Exit::Usage,
             Self::Output(_) if self.is_quiet() => Exit::Done,
             Self::Console(_)

@@ -67,7 +67,7 @@ pub(super) async fn filter(
 }
 
 /// The database's clock: a page of a query that holds for no job reads nothing else.
-async fn now(look: &mut dyn Look) -> Result<Timestamp, CliError> {
+pub(super) async fn now(look: &mut dyn Look) -> Result<Timestamp, CliError> {
     let state = |negated| Term {
         negated,
         test: Test::State(State::Ready),

@@ -17,6 +17,7 @@ use super::{CliError, Streams, open, signals};
 use crate::config::settings::DurationRange;
 use crate::config::{Config, Environment, environment};
 use crate::ledger::job::NAME_MAX_BYTES;
+use crate::operate::Executor;
 use crate::store::{BATCH_MAX, Store};
 use crate::worker::handler::exec::{self, BadCommand, ExecHandler, ExecOptions};
 use crate::worker::handler::http::guard::Reach;
@@ -101,7 +102,7 @@ pub struct WorkFlags {
     /// Let --http connect to private and loopback addresses too
     #[arg(long)]
     allow_private: bool,
-    /// Leave due retries, run-out leases and parents to another process
+    /// Leave due retries, run-out leases, parents and approved plans to another process
     #[arg(long)]
     no_housekeeping: bool,
     /// End when no job of the queues is ready, running or waiting
@@ -336,6 +337,8 @@ impl Beside {
             counters: Arc::default(),
         };
         if !flags.no_housekeeping {
+            let plans = Executor::new(Arc::clone(store), &options.name);
+            beside.tasks.spawn(plans.carry_on(beside.stop.clone()));
             let keeping = HousekeepOptions::new(&options.name, options.seed);
             let (store, stop) = (Arc::clone(store), beside.stop.clone());
             beside.tasks.spawn(async move {

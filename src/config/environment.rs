@@ -30,11 +30,13 @@ pub const LOG_LEVEL: &str = "LEDGERTOP_LOG_LEVEL";
 pub const PRODUCER: &str = "LEDGERTOP_PRODUCER";
 /// The `Authorization` header of `work --http`: a secret, and so no flag.
 pub const HTTP_AUTHORIZATION: &str = "LEDGERTOP_HTTP_AUTHORIZATION";
+/// Who acts on jobs and plans.
+pub const OPERATOR: &str = "LEDGERTOP_OPERATOR";
 /// No colours, whatever the value, where it is not empty: see no-color.org.
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Every variable that is read, ours and those of the system.
-const READ: [&str; 17] = [
+const READ: [&str; 19] = [
     LEDGER,
     CONFIG,
     READ_ONLY,
@@ -46,7 +48,9 @@ const READ: [&str; 17] = [
     LOG_LEVEL,
     PRODUCER,
     HTTP_AUTHORIZATION,
+    OPERATOR,
     NO_COLOR,
+    "SSH_CONNECTION",
     "XDG_CONFIG_HOME",
     "HOME",
     "USER",
@@ -127,6 +131,19 @@ impl Environment {
         }
     }
 
+    /// The user of this process, as the system says; `USER` where it does not.
+    pub fn os_user(&self) -> Option<String> {
+        use std::os::unix::fs::MetadataExt as _;
+        let said = std::fs::metadata("/proc/self").ok().map(|own| own.uid());
+        let named = said.and_then(|id| {
+            let users = std::fs::read_to_string("/etc/passwd").ok()?;
+            user_of(id, &users)
+        });
+        let number = || said.map(|id| format!("uid {id}"));
+        let variable = || self.text("USER").map(str::to_owned);
+        named.or_else(number).or_else(variable)
+    }
+
     /// Where the config file is looked for when nothing names one:
     /// `$XDG_CONFIG_HOME/ledgertop/config.toml`, else `~/.config/ledgertop/config.toml`.
     pub fn default_config(&self) -> Option<PathBuf> {
@@ -137,6 +154,15 @@ impl Environment {
         let directory = xdg.or_else(|| Some(self.path("HOME")?.join(".config")))?;
         Some(directory.join("ledgertop").join("config.toml"))
     }
+}
+
+/// The name of a user in the lines of passwd(5).
+fn user_of(id: u32, users: &str) -> Option<String> {
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _password, number) = (fields.next()?, fields.next()?, fields.next()?);
+        (number.parse() == Ok(id)).then(|| name.to_owned())
+    })
 }
 
 impl std::fmt::Debug for Environment {
@@ -171,6 +197,14 @@ mod tests {
         let both = Environment::from_pairs([("USER", "ann"), ("HOSTNAME", "db1")]);
         assert_eq!(both.who_and_where(), "ann@db1");
         assert!(!Environment::default().who_and_where().is_empty());
+    }
+
+    #[test]
+    fn the_user_is_the_one_that_the_system_says() {
+        let users = "root:x:0:0::/:/bin/sh\nada:x:1000:1000::/:/bin/sh\nbroken\n";
+        assert_eq!(user_of(1000, users).as_deref(), Some("ada"));
+        assert_eq!(user_of(7, users), None);
+        assert!(Environment::default().os_user().is_some());
     }
 
     #[test]

@@ -117,6 +117,7 @@ pub(super) fn resolve(
             statuses: meanings(written.work.statuses),
             exits: meanings(written.work.exits),
         },
+        operator: operator(environment, written.operator),
         file: path,
         file_exists: exists,
     })
@@ -131,6 +132,16 @@ fn queues(written: &BTreeMap<String, Option<At<u64>>>) -> BTreeMap<String, Optio
     let limit =
         |(name, limit): (&String, &Option<At<u64>>)| (name.clone(), limit.as_ref().and_then(size));
     written.iter().map(limit).collect()
+}
+
+fn operator(environment: &Environment, line: Option<At<String>>) -> Option<Setting<String>> {
+    let from_variable = environment.text(environment::OPERATOR).map(str::to_owned);
+    let name = Places {
+        flag: ("--operator", None),
+        variable: (environment::OPERATOR, from_variable),
+        line,
+    };
+    name.first()
 }
 
 fn meanings(written: BTreeMap<u16, At<Meaning>>) -> BTreeMap<u16, Meaning> {

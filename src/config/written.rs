@@ -43,6 +43,8 @@ pub struct Written {
     pub policies: BTreeMap<String, WrittenPolicy>,
     /// `[work]`.
     pub work: WrittenWork,
+    /// `[operate] name`: who acts.
+    pub operator: Option<At<String>>,
 }
 
 /// `[ledgers.NAME]`.
@@ -188,6 +190,7 @@ fn file(mut root: Section<'_>, reading: &mut Reading<'_>) -> Written {
             .map(|(name, section)| (name, policy(section, reading)))
             .collect(),
         work: work(root.section("work", reading), reading),
+        operator: operator(root.section("operate", reading), reading),
     };
     root.finish(reading);
     for (name, policy) in &written.policies {
@@ -251,6 +254,12 @@ fn limits(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenLimits 
     };
     section.finish(reading);
     written
+}
+
+fn operator(mut section: Section<'_>, reading: &mut Reading<'_>) -> Option<At<String>> {
+    let name = section.text("name", "a name", reading, non_empty);
+    section.finish(reading);
+    name
 }
 
 fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
