@@ -23,7 +23,7 @@ pub(in crate::store) mod row;
 
 pub(in crate::store) use clause::{Begins, Clause, Dialect, Piece, Value, conditions, in_states};
 pub(in crate::store) use page::{Bounds, count, dead_letters, jobs, leases};
-pub(in crate::store) use path::{Branch, Path};
+pub(in crate::store) use path::{Branch, Path, anchors};
 
 /// The most rows of one page.
 pub const PAGE_MAX: u32 = 500;

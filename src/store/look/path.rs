@@ -5,7 +5,7 @@
 //! ledger. Owns this choice, which depends on the query alone; sizes come from the database. Next:
 //! `page.rs`, the statements.
 
-use crate::ledger::query::{Pattern, Query, Test};
+use crate::ledger::query::{Pattern, Query, Term, Test};
 use crate::ledger::state::State;
 use crate::ledger::view::JobOrder;
 
@@ -138,11 +138,19 @@ impl Path {
 }
 
 fn is_anchored(query: &Query) -> bool {
-    query.terms.iter().any(|term| {
+    !anchors(query).terms.is_empty()
+}
+
+/// The terms that name something which few jobs share.
+pub(in crate::store) fn anchors(query: &Query) -> Query {
+    let is_anchor = |term: &&Term| {
         !term.negated
             && matches!(
                 term.test,
                 Test::Id(_) | Test::Key(_) | Test::Parent(_) | Test::Plan(_)
             )
-    })
+    };
+    Query {
+        terms: query.terms.iter().filter(is_anchor).cloned().collect(),
+    }
 }
