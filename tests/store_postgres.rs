@@ -318,3 +318,118 @@ async fn a_look_up_needs_no_right_to_write() {
             .expect("dropped");
     }
 }
+
+/// A required child of the job 'parent', by hand.
+const CHILD: &str = "INSERT INTO jobs (idempotency_key, queue, kind, parent_key) \
+                     VALUES ('child', 'q', 'k', 'parent')";
+/// Ends the wait of the job 'parent' by hand.
+const CHILDREN_DONE: &str = "UPDATE jobs SET event = 'children_done', state = 'ready', \
+                             actor_kind = 'system', actor = 'a script', version = version + 1 \
+                             WHERE idempotency_key = 'parent'";
+/// Sessions that wait for a lock of a family.
+const WAITING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+                       AND database = (SELECT oid FROM pg_database \
+                                       WHERE datname = current_database())";
+
+async fn parent_state(database: &PostgresDatabase) -> String {
+    sqlx::query_scalar("SELECT state FROM jobs WHERE idempotency_key = 'parent'")
+        .fetch_one(&mut connect(database).await)
+        .await
+        .expect("a parent")
+}
+
+async fn enqueue_parent(store: &dyn Store) {
+    let parent = NewJob {
+        awaits_children: true,
+        ..NewJob::new(Uuid::now_v7(), "q", "k", "parent")
+    };
+    store
+        .enqueue(&[parent], &producer())
+        .await
+        .expect("a parent");
+}
+
+#[tokio::test]
+async fn a_parent_waits_for_a_child_whose_transaction_has_not_ended() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("a store");
+    let mut other = connect(&database).await;
+    other.execute("BEGIN").await.expect("begun");
+    other.execute(CHILD).await.expect("a child");
+    enqueue_parent(store.as_ref()).await;
+    // Nobody sees the child yet, and nobody is held up by it.
+    let swept = store.sweep("housekeeping", 10).await.expect("swept");
+    assert_eq!(swept.parents, 0);
+    assert_eq!(parent_state(&database).await, "pending");
+    other.execute("COMMIT").await.expect("both are there");
+    let swept = store.sweep("housekeeping", 10).await.expect("swept");
+    assert_eq!(swept.parents, 0, "now the child is seen");
+
+    let claimed = claim(store.as_ref(), "w1").await.expect("claimed");
+    let done = claimed.iter().map(|job| Settlement {
+        lease: LeaseRef {
+            job: job.id,
+            fence: job.fence,
+        },
+        verdict: Verdict::Succeed { output_ref: None },
+    });
+    let done: Vec<_> = done.collect();
+    store.exchange("w1", &done, None).await.expect("settled");
+    let swept = store.sweep("housekeeping", 10).await.expect("swept");
+    assert_eq!(swept.parents, 1);
+}
+
+#[tokio::test]
+async fn a_child_that_was_given_up_holds_no_parent() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("a store");
+    let mut other = connect(&database).await;
+    other.execute("BEGIN").await.expect("begun");
+    other.execute(CHILD).await.expect("a child");
+    enqueue_parent(store.as_ref()).await;
+    other.execute("ROLLBACK").await.expect("given up");
+    let swept = store.sweep("housekeeping", 10).await.expect("swept");
+    assert_eq!(swept.parents, 1);
+}
+
+#[tokio::test]
+async fn of_a_parent_that_stops_waiting_and_a_child_one_comes_first_also_by_hand() {
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("a store");
+    enqueue_parent(store.as_ref()).await;
+    // The parent first: the child waits for its end and is refused.
+    let mut first = connect(&database).await;
+    first.execute("BEGIN").await.expect("begun");
+    first.execute(CHILDREN_DONE).await.expect("it has no child");
+    let mut late = connect(&database).await;
+    let child = tokio::spawn(async move { late.execute(CHILD).await.map(drop) });
+    until_one_waits(&database).await;
+    first.execute("COMMIT").await.expect("it is ready");
+    let said = child.await.expect("no panic").expect_err("it came late");
+    assert!(said.to_string().contains("does not wait"), "{said}");
+
+    // The child first: whoever ends the wait waits for it, and is refused.
+    let (database, url) = ledger().await;
+    let store = url.store().await.expect("a store");
+    enqueue_parent(store.as_ref()).await;
+    let mut first = connect(&database).await;
+    first.execute("BEGIN").await.expect("begun");
+    first.execute(CHILD).await.expect("a child");
+    let mut late = connect(&database).await;
+    let ends = tokio::spawn(async move { late.execute(CHILDREN_DONE).await.map(drop) });
+    until_one_waits(&database).await;
+    first.execute("COMMIT").await.expect("a child");
+    let said = ends.await.expect("no panic").expect_err("it has a child");
+    assert!(said.to_string().contains("required children"), "{said}");
+    assert_eq!(parent_state(&database).await, "pending");
+}
+
+async fn until_one_waits(database: &PostgresDatabase) {
+    for _ in 0..1_000 {
+        if number(database, WAITING).await == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    unreachable!("nobody waits for a lock");
+}

@@ -405,9 +405,21 @@ BEGIN
     HINT = 'Nothing was changed. The table "transitions" holds every legal move.';
 END $$;
 
+-- The number of the lock between a parent that stops waiting and required children that are on their
+-- way. Whoever enqueues such a child shares it until the end of the transaction, whoever ends the wait takes
+-- it alone: else a parent could become ready beside a child that nobody sees yet, and both be committed.
+CREATE FUNCTION ledger_family(parent_key text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT hashtextextended(parent_key, 7021300002)
+$$;
+
 -- Holds every update to the table of transitions and appends the events, one insert a statement.
 CREATE FUNCTION jobs_change() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
+  -- Before the statement below takes its snapshot, which then sees what was waited for.
+  IF EXISTS (SELECT 1 FROM new_jobs n WHERE n.event = 'children_done') THEN
+    PERFORM pg_advisory_xact_lock(ledger_family(n.idempotency_key))
+    FROM new_jobs n WHERE n.event = 'children_done' ORDER BY n.id;
+  END IF;
   INSERT INTO job_events
     (job_id, version, event, from_state, to_state, at, from_since, queue, attempt, fence,
      actor_kind, actor, worker, error_class, reason, error, note, policy, policy_version,
@@ -537,6 +549,11 @@ DECLARE
   written bigint;
   bad record;
 BEGIN
+  -- Before the statement below takes its snapshot, which then sees what was waited for.
+  IF EXISTS (SELECT 1 FROM new_jobs n WHERE n.parent_key IS NOT NULL AND n.required) THEN
+    PERFORM pg_advisory_xact_lock_shared(ledger_family(n.parent_key))
+    FROM new_jobs n WHERE n.parent_key IS NOT NULL AND n.required;
+  END IF;
   INSERT INTO job_events
     (job_id, version, event, to_state, at, queue, attempt, fence, actor_kind, actor, note,
      policy, policy_version, available_at, plan, tx, db_user)

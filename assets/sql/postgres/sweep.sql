@@ -50,7 +50,7 @@ expired AS (
   RETURNING 1
 ),
 complete AS MATERIALIZED (
-  SELECT j.id FROM jobs j
+  SELECT j.id, j.idempotency_key FROM jobs j
   WHERE j.state = 'pending' AND j.awaits_children AND j.available_at <= (SELECT now FROM stamp)
     AND NOT EXISTS (
       SELECT 1 FROM jobs c
@@ -59,6 +59,10 @@ complete AS MATERIALIZED (
   LIMIT $2
   FOR NO KEY UPDATE OF j SKIP LOCKED
 ),
+-- Not those whose children are on their way in a transaction that has not ended: see ledger_family.
+alone AS MATERIALIZED (
+  SELECT c.id FROM complete c WHERE pg_try_advisory_xact_lock(ledger_family(c.idempotency_key))
+),
 released AS (
   UPDATE jobs j SET
     event = 'children_done', state = 'ready', version = j.version + 1,
@@ -66,7 +70,7 @@ released AS (
     updated_at = greatest(stamp.now, j.updated_at),
     actor_kind = 'system', actor = $1, note = NULL, plan = NULL
   FROM stamp
-  WHERE j.id = ANY (ARRAY(SELECT id FROM complete))
+  WHERE j.id = ANY (ARRAY(SELECT id FROM alone))
   RETURNING 1
 )
 SELECT (SELECT count(*) FROM made_ready) AS due, (SELECT count(*) FROM expired) AS expired,
