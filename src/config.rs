@@ -103,6 +103,8 @@ pub struct Work {
     pub concurrency: Option<usize>,
     /// The queues, each with the most jobs of it in hand, where it has a limit of its own.
     pub queues: BTreeMap<String, Option<usize>>,
+    /// The certificate authorities that are trusted behind HTTP, where it is not the usual ones.
+    pub ca_file: Option<PathBuf>,
     /// By the status of an HTTP answer.
     pub statuses: BTreeMap<u16, Meaning>,
     /// By the exit code of a command.

@@ -9,6 +9,9 @@
     reason = "a case that cannot go on fails"
 )]
 
+#[macro_use]
+#[path = "support/cases.rs"]
+mod cases;
 #[expect(
     dead_code,
     reason = "made for the worker's own cases, which use more of it"
@@ -37,30 +40,8 @@ mod server;
 mod sql;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
-
-/// Makes a test of every case, once for each database.
-macro_rules! on_both_databases {
-    ($($module:ident: $($case:ident),+ $(,)?;)+) => {
-        mod postgres {
-            $(mod $module {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                async fn $case() {
-                    let ledger = crate::ledger::Ledger::postgres().await;
-                    crate::$module::$case(&ledger).await;
-                })+
-            })+
-        }
-        mod sqlite {
-            $(mod $module {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                async fn $case() {
-                    let ledger = crate::ledger::Ledger::sqlite().await;
-                    crate::$module::$case(&ledger).await;
-                })+
-            })+
-        }
-    };
-}
+#[path = "work/tls.rs"]
+mod tls;
 
 on_both_databases! {
     http:
@@ -75,6 +56,9 @@ on_both_databases! {
         a_huge_body_is_not_waited_for,
         a_date_in_retry_after_is_seen_from_the_ledgers_clock,
         no_more_requests_are_under_way_than_the_worker_may_hold;
+    tls:
+        an_authority_of_ones_own_is_trusted_and_no_other_and_names_are_checked,
+        the_authorities_come_from_a_flag_or_from_the_config;
     exec:
         every_exit_ends_as_the_table_says,
         a_command_gets_the_payload_and_the_facts_of_its_attempt,
@@ -87,6 +71,7 @@ on_both_databases! {
         a_first_signal_drains_and_a_second_ends_at_once,
         a_worker_ends_when_its_queues_are_empty,
         queues_and_their_limits_may_come_from_the_config,
+        an_unknown_failure_is_held_for_a_person_where_the_policy_says_so,
         a_command_does_not_see_the_workers_own_variables;
     node:
         a_handler_in_node_answers_429_and_then_200;

@@ -10,6 +10,9 @@
     reason = "a case that cannot go on fails"
 )]
 
+#[macro_use]
+#[path = "support/cases.rs"]
+mod cases;
 #[path = "worker/attempts.rs"]
 mod attempts;
 #[path = "worker/bench.rs"]
@@ -34,30 +37,6 @@ mod postgres_database;
 mod process;
 #[path = "support/sqlite.rs"]
 mod sqlite_database;
-
-/// Makes a test of every case, once for each database.
-macro_rules! on_both_databases {
-    ($($module:ident: $($case:ident),+ $(,)?;)+) => {
-        mod postgres {
-            $(mod $module {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                async fn $case() {
-                    let ledger = crate::ledger::Ledger::postgres().await;
-                    crate::$module::$case(&ledger).await;
-                })+
-            })+
-        }
-        mod sqlite {
-            $(mod $module {
-                $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                async fn $case() {
-                    let ledger = crate::ledger::Ledger::sqlite().await;
-                    crate::$module::$case(&ledger).await;
-                })+
-            })+
-        }
-    };
-}
 
 on_both_databases! {
     attempts:

@@ -83,6 +83,10 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         let key = format!("work.queues.{}.concurrency", SafeText::new(queue));
         plain(out, &key, &limit(*own))?;
     }
+    if let Some(file) = &work.ca_file {
+        let file = SafeText::new(&file.to_string_lossy());
+        plain(out, "work.http.ca_file", file.as_str())?;
+    }
     for (section, meanings) in [("http.status", &work.statuses), ("exec.exit", &work.exits)] {
         for (number, meaning) in meanings {
             plain(

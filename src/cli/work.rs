@@ -5,6 +5,7 @@
 //! [`mapping`] prints; every rule is the ledger's. Next: `worker::handler`.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,6 +100,10 @@ pub struct WorkFlags {
     /// [default: USER@HOST]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
+    /// Trust the certificate authorities in this PEM file, and no others, with --http https://...
+    /// [default: the config's, or those that browsers trust]
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// Let --http connect to private and loopback addresses too
     #[arg(long)]
     allow_private: bool,
@@ -170,6 +175,7 @@ impl Chosen {
                     Reach::Public
                 },
                 table: mapping::statuses(&config.work),
+                ca_file: flags.ca_file.clone().or(config.work.ca_file.clone()),
                 authorization: secret.map(http::authorization).transpose()?,
                 timeout: options.timeout,
                 connections: options.concurrency,

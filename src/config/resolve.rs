@@ -114,6 +114,7 @@ pub(super) fn resolve(
         work: Work {
             concurrency: written.work.concurrency.as_ref().and_then(size),
             queues: queues(&written.work.queues),
+            ca_file: written.work.ca_file.map(|at| directory.join(at.value)),
             statuses: meanings(written.work.statuses),
             exits: meanings(written.work.exits),
         },

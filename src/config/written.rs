@@ -110,6 +110,8 @@ pub struct WrittenWork {
     pub concurrency: Option<At<u64>>,
     /// `[work.queues.NAME]`: its `concurrency`, where it has one of its own.
     pub queues: BTreeMap<String, Option<At<u64>>>,
+    /// `ca_file` of `[work.http]`.
+    pub ca_file: Option<At<String>>,
     /// `[work.http.status]`: by status.
     pub statuses: BTreeMap<u16, At<Meaning>>,
     /// `[work.exec.exit]`: by exit code.
@@ -269,6 +271,7 @@ fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
     let mut exec = section.section("exec", reading);
     section.finish(reading);
     let statuses = http.section("status", reading);
+    let ca_file = http.text("ca_file", "the path of a PEM file", reading, non_empty);
     let exits = exec.section("exit", reading);
     http.finish(reading);
     exec.finish(reading);
@@ -280,6 +283,7 @@ fn work(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenWork {
     WrittenWork {
         concurrency,
         queues: limits,
+        ca_file,
         statuses: statuses.numbered(&HTTP_STATUS, Meaning::ALLOWED, reading, Meaning::parse),
         exits: exits.numbered(&EXIT_CODE, Meaning::ALLOWED, reading, Meaning::parse),
     }

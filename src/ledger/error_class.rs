@@ -47,7 +47,7 @@ impl fmt::Display for ErrorClass {
 
 /// The reasons every ledger knows, each with the class it belongs to. A handler may register
 /// others; a reason is a short lower-case word (see [`valid_reason`]), never a message.
-pub const REASONS: [(&str, ErrorClass); 21] = [
+pub const REASONS: [(&str, ErrorClass); 23] = [
     ("timeout", ErrorClass::Transient),
     ("connection_refused", ErrorClass::Transient),
     ("connection_lost", ErrorClass::Transient),
@@ -70,6 +70,8 @@ pub const REASONS: [(&str, ErrorClass); 21] = [
     ("redirected", ErrorClass::Unknown),
     ("address_refused", ErrorClass::Unknown),
     ("misconfigured", ErrorClass::Unknown),
+    ("certificate_untrusted", ErrorClass::Unknown),
+    ("certificate_wrong_name", ErrorClass::Unknown),
 ];
 
 /// The longest reason, in bytes; the database checks the same bound.

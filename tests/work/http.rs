@@ -34,18 +34,19 @@ fn table(chosen: &[(u16, &str)]) -> Table {
 }
 
 /// What is usual: the built-in table, any address, one second.
-fn usual(address: &str) -> HttpOptions {
+pub(crate) fn usual(address: &str) -> HttpOptions {
     HttpOptions {
         url: url(address).expect("a URL"),
         reach: Reach::Private,
         table: table(&[]),
+        ca_file: None,
         authorization: Some(authorization("Bearer of the test").expect("a value")),
         timeout: Duration::from_secs(1),
         connections: 10,
     }
 }
 
-fn work(store: &Arc<dyn Store>, http: HttpOptions) -> Running {
+pub(crate) fn work(store: &Arc<dyn Store>, http: HttpOptions) -> Running {
     let worker = WorkerOptions {
         timeout: http.timeout,
         ..options("w1")
@@ -55,7 +56,7 @@ fn work(store: &Arc<dyn Store>, http: HttpOptions) -> Running {
 }
 
 /// Class and reason of the job's last failure, and its text.
-async fn failure(ledger: &Ledger, job: Uuid) -> (String, String) {
+pub(crate) async fn failure(ledger: &Ledger, job: Uuid) -> (String, String) {
     let of = |column: &str| {
         format!(
             "SELECT {column} FROM job_events WHERE job_id = '{job}' AND error IS NOT NULL \

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use ledgertop::ledger::job::Operation;
+use ledgertop::ledger::policy::OnUnknown;
 use ledgertop::ledger::state::State;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
-use crate::bench::{enqueue, events, job, open, row, until, until_state};
+use crate::bench::{enqueue, enqueue_under, events, job, open, policy, row, until, until_state};
 use crate::exec::is_alive;
 use crate::ledger::Ledger;
 
@@ -229,6 +231,58 @@ pub(crate) async fn queues_and_their_limits_may_come_from_the_config(ledger: &Le
         none.messages.contains("no queue is named"),
         "{}",
         none.messages
+    );
+}
+
+pub(crate) async fn an_unknown_failure_is_held_for_a_person_where_the_policy_says_so(
+    ledger: &Ledger,
+) {
+    let store = open(ledger).await;
+    let home = tempfile::tempdir().expect("a directory");
+    policy(store.as_ref(), "hold", |policy| {
+        policy.on_unknown = OnUnknown::Hold;
+    })
+    .await;
+    let id = enqueue_under(store.as_ref(), "one", "hold").await;
+    let arguments = [
+        "--queue",
+        "thumbnails",
+        "--exec",
+        "sh -c 'exit 99'",
+        "--lease",
+        "1h",
+    ];
+    let worker = Work::start(ledger, home.path(), &arguments, &[]);
+    let messages = home.path().join("messages");
+    until("it is held", || {
+        std::fs::read_to_string(&messages).is_ok_and(|said| said.contains("held for an operator"))
+    })
+    .await;
+    worker.signal(Signal::TERM);
+    let ran = worker.ended(home.path()).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.messages);
+    assert!(
+        ran.messages.ends_with("1 attempt: 1 held\n"),
+        "{}",
+        ran.messages
+    );
+    // It stands as it was left, and a person judges.
+    let held = row(store.as_ref(), id).await;
+    assert_eq!(held.state, State::Running);
+    let act = ledgertop::store::Act {
+        operation: Operation::Revoke,
+        job: id,
+        version: held.version,
+        actor: "ann".to_owned(),
+        note: "the far side says that it was done".to_owned(),
+    };
+    store.operate(&act).await.expect("an answer");
+    assert_eq!(row(store.as_ref(), id).await.state, State::Quarantined);
+    let unknown = format!("SELECT CAST(unsettled AS text) FROM jobs WHERE id = '{id}'");
+    assert_eq!(
+        ledger.value(&unknown).await,
+        "1",
+        "whether it was done is not known here"
     );
 }
 

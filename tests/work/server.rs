@@ -5,10 +5,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
@@ -104,15 +107,35 @@ impl Server {
     where
         F: Fn(&Request) -> Reply + Send + Sync + 'static,
     {
+        Self::listen(None, answer).await
+    }
+
+    /// As [`Server::start`], behind TLS.
+    pub(crate) async fn start_tls<F>(tls: TlsAcceptor, answer: F) -> Self
+    where
+        F: Fn(&Request) -> Reply + Send + Sync + 'static,
+    {
+        Self::listen(Some(tls), answer).await
+    }
+
+    async fn listen<F>(tls: Option<TlsAcceptor>, answer: F) -> Self
+    where
+        F: Fn(&Request) -> Reply + Send + Sync + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (seen, answer) = (Arc::clone(&requests), Arc::new(answer));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
+                let (seen, answer, tls) = (Arc::clone(&seen), Arc::clone(&answer), tls.clone());
                 // A client that goes away in the middle is no matter here.
-                tokio::spawn(async move { drop(serve(stream, &seen, answer.as_ref()).await) });
+                tokio::spawn(async move {
+                    match tls {
+                        None => serve(stream, &seen, answer.as_ref()).await,
+                        Some(tls) => serve(tls.accept(stream).await?, &seen, answer.as_ref()).await,
+                    }
+                });
             }
         });
         Self {
@@ -143,7 +166,7 @@ impl Drop for Server {
 }
 
 async fn serve(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     seen: &Mutex<Vec<Request>>,
     answer: &(impl Fn(&Request) -> Reply + Sync),
 ) -> std::io::Result<()> {
@@ -175,7 +198,9 @@ async fn serve(
     }
 }
 
-async fn read(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Request>> {
+async fn read(
+    stream: &mut BufReader<impl AsyncRead + AsyncWrite + Unpin>,
+) -> std::io::Result<Option<Request>> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();

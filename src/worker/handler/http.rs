@@ -6,6 +6,7 @@
 
 use std::error::Error as _;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use super::{Context, Done, Handler, HandlerError};
 use crate::ledger::job::Claimed;
 use crate::ledger::meaning::Table;
 use answer::Answer;
-use connect::{ConnectError, Connector};
+use connect::{CertificateFault, ConnectError, Connector};
 use guard::Reach;
 
 mod answer;
@@ -43,6 +44,9 @@ pub struct HttpOptions {
     pub reach: Reach,
     /// What a status means.
     pub table: Table,
+    /// A PEM file with the certificate authorities that are trusted, and no others; those that
+    /// browsers trust where there is none.
+    pub ca_file: Option<PathBuf>,
     /// What proves to the far side who asks; it is never shown.
     pub authorization: Option<HeaderValue>,
     /// How long an attempt may take; the worker holds it, requests say when it ends.
@@ -74,6 +78,14 @@ pub enum HttpSetupError {
     /// The credentials cannot be sent.
     #[error("the credentials hold a character that no header may hold")]
     BadAuthorization,
+    /// The certificate authorities cannot be read.
+    #[error("the certificate authorities in '{file}' cannot be read: {message}")]
+    BadAuthorities {
+        /// The file.
+        file: crate::ledger::text::SafeText,
+        /// Why not.
+        message: crate::ledger::text::SafeText,
+    },
     /// TLS cannot be set up.
     #[error("TLS cannot be set up")]
     Tls(#[from] tokio_rustls::rustls::Error),
@@ -116,9 +128,19 @@ impl HttpHandler {
     /// A handler that connects when the first job comes.
     ///
     /// # Errors
-    /// Where TLS cannot be set up.
+    /// Where TLS cannot be set up, or the certificate authorities not be read.
     pub fn new(options: HttpOptions) -> Result<Self, HttpSetupError> {
-        let connector = Connector::new(options.reach)?;
+        let roots = match &options.ca_file {
+            Some(file) => connect::authorities(file).map_err(|message| {
+                let (file, message) = (file.to_string_lossy(), message.as_str());
+                HttpSetupError::BadAuthorities {
+                    file: file.as_ref().into(),
+                    message: message.into(),
+                }
+            })?,
+            None => connect::public_authorities(),
+        };
+        let connector = Connector::new(options.reach, roots)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
@@ -202,6 +224,10 @@ fn unconnected(error: &ConnectError) -> HandlerError {
     let reason = match error {
         ConnectError::NotPublic { .. } => "address_refused",
         ConnectError::TimedOut { .. } => "timeout",
+        ConnectError::BadCertificate { fault, .. } => match fault {
+            CertificateFault::Untrusted => "certificate_untrusted",
+            CertificateFault::WrongName => "certificate_wrong_name",
+        },
         ConnectError::NoAddress { .. } | ConnectError::NoTls { .. } => "unavailable",
         ConnectError::NoConnection { source, .. } => match source.kind() {
             io::ErrorKind::ConnectionRefused => "connection_refused",

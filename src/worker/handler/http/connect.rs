@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,8 +20,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{self, CertificateError, ClientConfig, RootCertStore, crypto::ring};
 
 use super::guard::Reach;
 
@@ -62,7 +64,17 @@ pub(super) enum ConnectError {
         /// What the system said.
         source: io::Error,
     },
-    /// The far side did not prove who it is, or does not speak TLS.
+    /// The far side did not prove who it is.
+    #[error("'{host}' is not trusted: {fault}")]
+    BadCertificate {
+        /// The name.
+        host: String,
+        /// In which way.
+        fault: CertificateFault,
+        /// What was found.
+        source: io::Error,
+    },
+    /// The far side does not speak TLS, or none that we speak.
     #[error("no TLS with '{host}'")]
     NoTls {
         /// The name.
@@ -70,6 +82,58 @@ pub(super) enum ConnectError {
         /// Why not.
         source: io::Error,
     },
+}
+
+/// What may be wrong with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CertificateFault {
+    /// Nobody we trust says that it is good now.
+    #[error("no trusted authority vouches for its certificate, or it is not in force")]
+    Untrusted,
+    /// It is good, and somebody else's.
+    #[error("its certificate is of another name")]
+    WrongName,
+}
+
+impl CertificateFault {
+    /// The fault that ended a handshake, if it was one.
+    fn of(error: &io::Error) -> Option<Self> {
+        let error = error.get_ref()?.downcast_ref()?;
+        let rustls::Error::InvalidCertificate(certificate) = error else {
+            return None;
+        };
+        Some(match certificate {
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Self::WrongName
+            }
+            _any_other => Self::Untrusted,
+        })
+    }
+}
+
+/// Reads the certificates of authorities from a PEM file.
+///
+/// # Errors
+/// In words, where it holds none or cannot be read.
+pub(super) fn authorities(file: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let found = CertificateDer::pem_file_iter(file).map_err(|error| error.to_string())?;
+    for certificate in found {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        let added = roots.add(certificate);
+        added.map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() {
+        return Err("it holds no certificate in PEM form".to_owned());
+    }
+    Ok(roots)
+}
+
+/// The certificate authorities that browsers trust.
+pub(super) fn public_authorities() -> RootCertStore {
+    RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    }
 }
 
 /// A stream of bytes, encrypted or not.
@@ -90,14 +154,11 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// A connector that trusts the certificate authorities that browsers trust.
+    /// A connector that trusts these certificate authorities.
     ///
     /// # Errors
     /// Where TLS cannot be set up.
-    pub(super) fn new(reach: Reach) -> Result<Self, tokio_rustls::rustls::Error> {
-        let roots = RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
+    pub(super) fn new(reach: Reach, roots: RootCertStore) -> Result<Self, rustls::Error> {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
@@ -157,9 +218,16 @@ impl Connector {
         if uri.scheme_str() != Some("https") {
             return Ok(TokioIo::new(Box::new(stream)));
         }
-        let no_tls = |source| ConnectError::NoTls {
-            host: host.to_owned(),
-            source,
+        let no_tls = |source| {
+            let host = host.to_owned();
+            match CertificateFault::of(&source) {
+                Some(fault) => ConnectError::BadCertificate {
+                    host,
+                    fault,
+                    source,
+                },
+                None => ConnectError::NoTls { host, source },
+            }
         };
         let name = ServerName::try_from(host.to_owned())
             .map_err(|error| no_tls(io::Error::new(io::ErrorKind::InvalidInput, error)))?;

@@ -69,8 +69,16 @@ pub const WITHOUT_AN_ANSWER: &[(&str, Meaning)] = &[
         Meaning::failed(Transient, "timeout"),
     ),
     (
-        "the name or the certificate is not good",
+        "the name leads nowhere, or TLS cannot be spoken",
         Meaning::failed(Transient, "unavailable"),
+    ),
+    (
+        "the certificate is of no trusted authority, or not in force",
+        Meaning::failed(Unknown, "certificate_untrusted"),
+    ),
+    (
+        "the certificate is of another name",
+        Meaning::failed(Unknown, "certificate_wrong_name"),
     ),
     (
         "the answer is not HTTP",
