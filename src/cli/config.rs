@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::CliError;
 use crate::board::limits::QueueLimits;
 use crate::config::settings::Choice as _;
-use crate::config::{Config, Origin, Setting, duration};
+use crate::config::{Config, Origin, Setting, Work, duration};
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 
@@ -76,7 +76,11 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         let shown = SafeText::new(&name.value);
         row(out, "operate.name", shown.as_str(), name.origin)?;
     }
-    let work = &config.work;
+    work(&config.work, out)
+}
+
+/// What `work` works on, and what answers mean.
+fn work(work: &Work, out: &mut dyn Write) -> io::Result<()> {
     let limit = |limit: Option<usize>| limit.map_or("-".to_owned(), |limit| limit.to_string());
     plain(out, "work.concurrency", &limit(work.concurrency))?;
     for (queue, own) in &work.queues {
