@@ -72,7 +72,7 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "refresh = \"1s\"\n",
         "config.toml:1: unknown key 'refresh' in the file; known: 'limits', 'ledger', \
-         'ledgers', 'console', 'keys', 'policies', 'work'",
+         'ledgers', 'console', 'keys', 'policies', 'work', 'operate'",
     ),
     (
         "[work.http.status]\n409 = \"final\"\n",
