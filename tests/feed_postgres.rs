@@ -227,6 +227,38 @@ async fn more_events_than_one_reading_takes_come_in_pages_without_a_gap() {
 }
 
 #[tokio::test]
+async fn an_event_written_by_a_transaction_that_waited_comes_after_the_one_it_waited_for() {
+    let (database, url) = ledger().await;
+    let mut tail = Tail::start(&url).await;
+    let insert = "INSERT INTO jobs (idempotency_key, queue, kind) VALUES ('waited for', 'q', 'k')";
+    sql(&database, insert).await;
+    // Has the lowest number of all, and writes last.
+    let mut late = PgConnection::connect(database.url())
+        .await
+        .expect("connected");
+    late.execute("BEGIN; SELECT pg_current_xact_id()")
+        .await
+        .expect("a number");
+    sql(&database, &many_events(30_000)).await;
+    let change = |event: &str, to: &str| {
+        format!(
+            "UPDATE jobs SET event = '{event}', state = '{to}', actor_kind = 'operator', \
+             actor = 'ops', version = version + 1 WHERE idempotency_key = 'waited for' AND state <> '{to}'"
+        )
+    };
+    sql(&database, &change("quarantine", "quarantined")).await;
+    let redrive = change("redrive", "ready") + "; COMMIT";
+    late.execute(sqlx::raw_sql(AssertSqlSafe(redrive)))
+        .await
+        .expect("it waited for nobody");
+    assert!(tail.read().await, "there are more");
+    // Each reading checks that versions come one after the other.
+    tail.catch_up().await;
+    assert_eq!(tail.delivered, events_stored(&database).await);
+    tail.compare(&url).await;
+}
+
+#[tokio::test]
 async fn a_feed_whose_connection_is_cut_goes_on_where_it_was() {
     let (database, url) = ledger().await;
     let mut tail = Tail::start(&url).await;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
-use uuid::Uuid;
 
 use super::call::Fault;
 use super::moment::Moment;
@@ -24,8 +23,10 @@ use crate::ledger::time::Timestamp;
 use crate::store::{Feed, StoreError};
 
 mod base;
+mod pages;
 mod snapshot;
 
+use pages::{Pages, Place, Turn};
 use snapshot::Snapshot;
 
 /// The most events of one reading: about 20 MB.
@@ -42,26 +43,6 @@ struct Cursor {
     last: Snapshot,
     /// Where more events than one reading takes were waiting: what is being read in pages.
     pages: Option<Pages>,
-}
-
-/// A snapshot that is being read in pages, and the last event delivered.
-#[derive(Debug, Clone)]
-struct Pages {
-    target: Snapshot,
-    at_us: i64,
-    job: Uuid,
-    version: i32,
-}
-
-impl Pages {
-    const fn begin(target: Snapshot) -> Self {
-        Self {
-            target,
-            at_us: 0,
-            job: Uuid::nil(),
-            version: 0,
-        }
-    }
 }
 
 /// The feed of a ledger in PostgreSQL.
@@ -147,7 +128,7 @@ async fn read(
 async fn read_page(
     connection: &mut PgConnection,
     last: Snapshot,
-    pages: Pages,
+    mut pages: Pages,
     most: usize,
 ) -> Result<(Cursor, Batch), Fault> {
     let rows = sqlx::query(include_str!("../../../assets/sql/postgres/feed_page.sql"))
@@ -156,29 +137,44 @@ async fn read_page(
         .bind(num::signed(num::count(most)))
         .bind(pages.target.xmax())
         .bind(pages.target.in_progress())
-        .bind(pages.at_us)
-        .bind(pages.job)
-        .bind(pages.version)
+        .bind(pages.last.tx.to_string())
+        .bind(pages.last.job)
+        .bind(pages.last.version)
         .fetch_all(connection)
         .await?;
-    let reading = Reading::of(&rows)?;
-    let more = reading.events.len() >= most;
-    let cursor = match (more, reading.furthest) {
-        (true, Some((at_us, job, version))) => Cursor {
+    let mut as_of = None;
+    let mut furthest = None;
+    let mut page = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if let Some((_snapshot, now)) = itself(row)? {
+            as_of = Some(now);
+            continue;
+        }
+        furthest = furthest.max(Some(Place {
+            tx: row.try_get("tx")?,
+            job: row.try_get("job_id")?,
+            version: row.try_get("version")?,
+        }));
+        page.push(Turn {
+            event: rows::event(row)?,
+            after_tx: row.try_get("after_tx")?,
+        });
+    }
+    let as_of = as_of.ok_or(sqlx::Error::RowNotFound)?;
+    let more_after = furthest.filter(|_| page.len() >= most);
+    let events = pages.turn(page, more_after);
+    let cursor = if more_after.is_some() {
+        Cursor {
             last,
-            pages: Some(Pages {
-                target: pages.target,
-                at_us,
-                job,
-                version,
-            }),
-        },
-        (true, None) | (false, _) => Cursor {
+            pages: Some(pages),
+        }
+    } else {
+        Cursor {
             last: pages.target,
             pages: None,
-        },
+        }
     };
-    Ok((cursor, batch(reading.as_of, reading.events, more)))
+    Ok((cursor, batch(as_of, events, more_after.is_some())))
 }
 
 fn batch(as_of: Timestamp, mut events: Vec<Event>, more: bool) -> Batch {
@@ -191,37 +187,37 @@ fn batch(as_of: Timestamp, mut events: Vec<Event>, more: bool) -> Batch {
     }
 }
 
-/// What a statement of the feed returned: events, and one row about the reading itself.
+/// What the statement of a reading returned: events, and one row about the reading itself.
 struct Reading {
     snapshot: Snapshot,
     as_of: Timestamp,
     events: Vec<Event>,
-    /// The greatest event in the order of pages.
-    furthest: Option<(i64, Uuid, i32)>,
 }
 
 impl Reading {
     fn of(rows: &[PgRow]) -> Result<Self, Fault> {
-        let mut itself = None;
-        let mut furthest = None;
+        let mut about = None;
         let mut events = Vec::with_capacity(rows.len());
         for row in rows {
-            if let Some(text) = row.try_get::<Option<&str>, _>("snapshot")? {
-                let now: Moment = row.try_get("now")?;
-                itself = Some((Snapshot::parse(text)?, now.timestamp()));
-                continue;
+            match itself(row)? {
+                Some(found) => about = Some(found),
+                None => events.push(rows::event(row)?),
             }
-            let at: Moment = row.try_get("at")?;
-            let place = (at.micros(), row.try_get("job_id")?, row.try_get("version")?);
-            furthest = furthest.max(Some(place));
-            events.push(rows::event(row)?);
         }
-        let (snapshot, as_of) = itself.ok_or(sqlx::Error::RowNotFound)?;
+        let (snapshot, as_of) = about.ok_or(sqlx::Error::RowNotFound)?;
         Ok(Self {
             snapshot,
             as_of,
             events,
-            furthest,
         })
     }
+}
+
+/// Snapshot and clock of a reading, where this is the row about the reading itself.
+fn itself(row: &PgRow) -> Result<Option<(Snapshot, Timestamp)>, Fault> {
+    let Some(text) = row.try_get::<Option<&str>, _>("snapshot")? else {
+        return Ok(None);
+    };
+    let now: Moment = row.try_get("now")?;
+    Ok(Some((Snapshot::parse(text)?, now.timestamp())))
 }
