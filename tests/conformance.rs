@@ -105,6 +105,7 @@ on_both_databases! {
         a_settle_with_an_old_fence_is_refused_and_recorded,
         only_the_worker_that_holds_a_lease_settles_it,
         a_settle_repeated_after_a_lost_answer_learns_what_it_did,
+        a_settle_repeated_with_another_answer_is_another_settle,
         outcomes_keep_the_order_of_the_settlements,
         a_reason_that_is_no_registered_word_is_refused_as_a_whole;
     leases:
@@ -118,7 +119,8 @@ on_both_databases! {
         what_a_worker_holds_is_told_as_its_claim_was,
         an_attempt_that_nobody_settled_is_counted_and_stays_counted,
         sql_by_hand_counts_an_unsettled_attempt_without_saying_so,
-        a_hint_wakes_whoever_waits;
+        a_hint_wakes_whoever_waits,
+        a_job_given_back_wakes_whoever_waits;
     operate:
         each_operation_does_what_the_table_allows_and_nothing_else,
         a_redrive_keeps_id_and_key_and_begins_a_fresh_budget,

@@ -21,7 +21,7 @@ use crate::ledger::job::{
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
 use crate::store::remembered::Remembered;
-use crate::store::row::{bound_millis, cut};
+use crate::store::row::{bound_millis, cut, frees_work};
 
 mod audit;
 mod begin;
@@ -171,6 +171,9 @@ impl Store for PostgresStore {
         let work = exchange::Exchange::new(&self.policies, worker, settlements, claim);
         let give_up = self.line.give_up_at();
         let (outcomes, mut exchanged) = self.line.run_until(give_up, &work).await?;
+        if frees_work(settlements) {
+            self.hints.send();
+        }
         exchanged.outcomes = self
             .settle_rest(give_up, worker, settlements, outcomes)
             .await?;

@@ -15,7 +15,7 @@ use super::{BATCH_MAX, StoreError};
 use crate::ledger::error_class::ErrorClass;
 use crate::ledger::event::{ActorKind, Event, EventKind, FailureKey};
 use crate::ledger::feed::Cell;
-use crate::ledger::job::{Claimed, Disposition, JobRow, NewJob, Operation, Verdict};
+use crate::ledger::job::{Claimed, Disposition, JobRow, NewJob, Operation, Settlement, Verdict};
 use crate::ledger::num;
 use crate::ledger::policy::{OnUnknown, Policy};
 use crate::ledger::state::State;
@@ -25,6 +25,16 @@ use crate::ledger::transition;
 
 /// How much of a value that cannot be read is shown, in characters.
 const SHOWN_MAX: usize = 80;
+
+/// Whether settling these may make a job ready.
+pub(crate) fn frees_work(settlements: &[Settlement]) -> bool {
+    settlements
+        .iter()
+        .any(|settlement| match settlement.verdict {
+            Verdict::Release => true,
+            Verdict::Succeed { .. } | Verdict::Retry { .. } | Verdict::Reject { .. } => false,
+        })
+}
 
 /// The error for a value that cannot be understood.
 pub(crate) fn corrupt(job: impl Display, column: &'static str, value: impl Display) -> StoreError {

@@ -37,7 +37,7 @@ use crate::ledger::job::{
 };
 use crate::ledger::policy::Policy;
 use crate::ledger::text::SafeText;
-use crate::store::row::cut;
+use crate::store::row::{cut, frees_work};
 use access::Access;
 use hint::Hint;
 use policy::Policies;
@@ -102,7 +102,7 @@ impl Store for SqliteStore {
         let worker = cut(worker, NAME_MAX_BYTES);
         let work = exchange::exchange(&call, &self.policies, &worker, settlements, claim);
         let exchanged = call.within(work).await?;
-        if exchange::frees_work(settlements) {
+        if frees_work(settlements) {
             self.hint.changed();
         }
         Ok(exchanged)

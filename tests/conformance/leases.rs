@@ -311,6 +311,27 @@ async fn unsettled(ledger: &Ledger, job: Uuid) -> String {
     ledger.value(&query).await
 }
 
+pub(crate) async fn a_job_given_back_wakes_whoever_waits(ledger: &Ledger) {
+    enqueue_one(ledger, "a").await;
+    let waiting = ledger.another_store().await;
+    waiting.wait_for_hint(Duration::from_millis(300)).await;
+    let waiter = tokio::spawn(async move {
+        let began = tokio::time::Instant::now();
+        waiting.wait_for_hint(Duration::from_secs(20)).await;
+        began.elapsed()
+    });
+    for _ in 0..50 {
+        let held = claim_one(ledger).await;
+        settle(ledger, &held, Verdict::Release).await;
+        if waiter.is_finished() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let elapsed = waiter.await.expect("no panic");
+    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
+}
+
 pub(crate) async fn a_hint_wakes_whoever_waits(ledger: &Ledger) {
     let waiting = ledger.another_store().await;
     // The first wait may return at once or time out; after it the listener is up.

@@ -383,6 +383,27 @@ pub(crate) async fn a_settle_repeated_after_a_lost_answer_learns_what_it_did(led
     }
 }
 
+pub(crate) async fn a_settle_repeated_with_another_answer_is_another_settle(ledger: &Ledger) {
+    let output = |text: &str| Verdict::Succeed {
+        output_ref: Some(text.to_owned()),
+    };
+    let refusal = |reason: &str| Verdict::Reject {
+        failure: failed(reason),
+    };
+    for (first, second) in [
+        (output("blob:1"), output("blob:2")),
+        (output("blob:1"), succeed()),
+        (refusal("malformed"), refusal("timeout")),
+    ] {
+        enqueue_one(ledger, &format!("{first:?} {second:?}")).await;
+        let claimed = claim_one(ledger).await;
+        let done = settle(ledger, &claimed, first.clone()).await;
+        let outcome = settle(ledger, &claimed, second).await;
+        assert!(matches!(outcome, Outcome::Stale { .. }), "{outcome:?}");
+        assert_eq!(settle(ledger, &claimed, first).await, done);
+    }
+}
+
 pub(crate) async fn outcomes_keep_the_order_of_the_settlements(ledger: &Ledger) {
     let store = ledger.store().await;
     enqueue(ledger, &[job("a"), job("b"), job("c")]).await;

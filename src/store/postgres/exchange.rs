@@ -40,11 +40,15 @@ struct Columns {
 
 impl Columns {
     /// By ascending id, as every writer of more than one row locks them.
-    fn of(settlements: &[Settlement]) -> Self {
+    fn by_id(settlements: &[Settlement]) -> Self {
         let mut ordered: Vec<&Settlement> = settlements.iter().collect();
         ordered.sort_by_key(|settlement| settlement.lease.job);
+        Self::of(&ordered)
+    }
+
+    fn of(settlements: &[&Settlement]) -> Self {
         let mut columns = Self::default();
-        for settlement in ordered {
+        for settlement in settlements {
             columns.push(settlement);
         }
         columns
@@ -120,7 +124,7 @@ impl<'a> Exchange<'a> {
             policies,
             settlements,
             worker: cut(worker, NAME_MAX_BYTES),
-            columns: Columns::of(settlements),
+            columns: Columns::by_id(settlements),
             lanes: Lanes::of(claim),
         }
     }
@@ -187,11 +191,17 @@ impl Work for Exchange<'_> {
 
 /// Finds out about leases that were not current: settled the same way before by this very worker
 /// (the answer was lost), or stale, which is recorded.
+///
+/// This is a second transaction, after the exchange's. Nothing can come between that matters: a
+/// fence only rises, so what was not current then is not current now, and what was settled before
+/// stays so. Within the exchange's own statement it would cost every exchange, for what hardly ever
+/// happens, and hold back jobs just claimed behind the lock of one that another writer holds.
 #[derive(Debug)]
 pub(super) struct Refuse {
     worker: String,
     leases: Vec<LeaseRef>,
-    verdicts: Vec<&'static str>,
+    /// Empty where these are renewals.
+    columns: Columns,
 }
 
 impl Refuse {
@@ -200,10 +210,7 @@ impl Refuse {
         Self {
             worker: cut(worker, NAME_MAX_BYTES),
             leases: settlements.iter().map(|each| each.lease).collect(),
-            verdicts: settlements
-                .iter()
-                .map(|each| verdict_event(&each.verdict).name())
-                .collect(),
+            columns: Columns::of(settlements),
         }
     }
 
@@ -213,38 +220,35 @@ impl Refuse {
         Self {
             worker: cut(worker, NAME_MAX_BYTES),
             leases,
-            verdicts: Vec::new(),
+            columns: Columns::default(),
         }
     }
 
+    /// What came of those that were made before, by their place in the call.
     async fn settled_before(
         &self,
         connection: &mut PgConnection,
-    ) -> Result<HashMap<LeaseRef, Outcome>, Fault> {
+    ) -> Result<HashMap<i64, Outcome>, Fault> {
         let mut found = HashMap::new();
-        if self.verdicts.is_empty() {
+        if self.columns.ids.is_empty() {
             return Ok(found);
         }
-        let ids: Vec<Uuid> = self.leases.iter().map(|lease| lease.job).collect();
-        let fences: Vec<i32> = self
-            .leases
-            .iter()
-            .map(|lease| fence_value(lease.fence))
-            .collect();
         let rows = sqlx::query(include_str!(
             "../../../assets/sql/postgres/settled_already.sql"
         ))
-        .bind(ids)
-        .bind(fences)
-        .bind(&self.verdicts)
+        .bind(&self.columns.ids)
+        .bind(&self.columns.fences)
+        .bind(&self.columns.verdicts)
         .bind(&self.worker)
+        .bind(&self.columns.outputs)
+        .bind(&self.columns.classes)
+        .bind(&self.columns.reasons)
         .fetch_all(connection)
         .await?;
         for row in &rows {
-            let job: Uuid = row.try_get("id")?;
-            let fence = rows::fence(job, row)?;
-            let (state, version) = rows::standing(job, row)?;
-            found.insert(LeaseRef { job, fence }, Outcome::Applied { state, version });
+            let (state, version) = rows::standing(row.try_get("id")?, row)?;
+            let outcome = Outcome::Applied { state, version };
+            found.insert(row.try_get("place")?, outcome);
         }
         Ok(found)
     }
@@ -258,11 +262,10 @@ impl Work for Refuse {
     async fn run(&self, connection: &mut PgConnection) -> Result<Vec<Outcome>, Fault> {
         let mut transaction = connection.begin().await?;
         let before = self.settled_before(&mut transaction).await?;
-        let stale: BTreeSet<Uuid> = self
-            .leases
-            .iter()
-            .filter(|lease| !before.contains_key(lease))
-            .map(|lease| lease.job)
+        let stale: BTreeSet<Uuid> = (1..)
+            .zip(&self.leases)
+            .filter(|(place, _)| !before.contains_key(place))
+            .map(|(_, lease)| lease.job)
             .collect();
         let ids: Vec<Uuid> = stale.into_iter().collect();
         let rows = sqlx::query(include_str!(
@@ -274,8 +277,8 @@ impl Work for Refuse {
         .await?;
         transaction.commit().await?;
         let refused = by_job(&rows)?;
-        let outcome = |lease: &LeaseRef| {
-            before.get(lease).copied().unwrap_or_else(|| {
+        let outcome = |(place, lease): (i64, &LeaseRef)| {
+            before.get(&place).copied().unwrap_or_else(|| {
                 refused
                     .get(&lease.job)
                     .map_or(Outcome::NotFound, |&(state, version)| Outcome::Stale {
@@ -284,7 +287,7 @@ impl Work for Refuse {
                     })
             })
         };
-        Ok(self.leases.iter().map(outcome).collect())
+        Ok((1..).zip(&self.leases).map(outcome).collect())
     }
 }
 

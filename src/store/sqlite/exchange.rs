@@ -6,7 +6,7 @@ use super::access::Call;
 use super::claim;
 use super::policy::Policies;
 use super::settle;
-use crate::ledger::job::{Settlement, Verdict};
+use crate::ledger::job::Settlement;
 use crate::store::{BATCH_MAX, ClaimRequest, Exchanged, StoreError};
 
 /// Settles, then claims.
@@ -36,16 +36,6 @@ pub(crate) async fn exchange(
     };
     call.commit(transaction).await?;
     Ok(Exchanged { outcomes, claimed })
-}
-
-/// Whether settling these may make a job ready.
-pub(crate) fn frees_work(settlements: &[Settlement]) -> bool {
-    settlements
-        .iter()
-        .any(|settlement| match settlement.verdict {
-            Verdict::Release => true,
-            Verdict::Succeed { .. } | Verdict::Retry { .. } | Verdict::Reject { .. } => false,
-        })
 }
 
 fn check_sizes(
