@@ -26,7 +26,7 @@ use crate::place::Place;
 use crate::report::Row;
 use crate::sample::{Sample, median};
 use crate::seed::seed;
-use crate::traffic::{BUSY, ORDINARY, Round, Traffic};
+use crate::traffic::{BUSY, ORDINARY, Round, Traffic, tell_queues_apart};
 
 const GROUP: &str = "DRAW (200x60, 50 queues)";
 const SIZE: Rect = Rect::new(0, 0, 200, 60);
@@ -47,6 +47,7 @@ pub(crate) async fn measure(quick: bool) -> Result<Vec<Row>> {
     let place = Place::create(DatabaseKind::Sqlite).await?;
     seed(&place, SMALL).await?;
     let ledger = place.ledger(None)?;
+    tell_queues_apart(&*ledger.store().await?).await?;
     let mut feed = ledger.feed();
     let base = feed.base().await?;
     let mut screen = Screen::open(Board::load(&base), base.as_of)?;

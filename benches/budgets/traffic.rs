@@ -45,6 +45,8 @@ impl Round {
 const LANES: u32 = 5;
 /// Queues of a seeded ledger.
 const QUEUES: u32 = 50;
+/// How many jobs more are worked off of each queue than of the one before it.
+const APART: u32 = 6;
 
 /// How long the leases of benchmarks last: longer than any of them.
 pub(crate) const LEASE: Duration = Duration::from_mins(30);
@@ -111,6 +113,34 @@ impl Traffic {
         self.held = done.claimed;
         Ok(())
     }
+}
+
+/// Works off the oldest ready jobs of each queue, more of them from queue to queue, so that no two
+/// queues are equally late, as real queues never are.
+pub(crate) async fn tell_queues_apart(store: &dyn Store) -> Result<()> {
+    for number in 0..QUEUES {
+        let lane = Lane {
+            queue: queue(number),
+            tenant: String::new(),
+        };
+        let request = ClaimRequest {
+            worker: "bench".to_owned(),
+            lease: LEASE,
+            shares: vec![LaneShare {
+                lane,
+                limit: APART * number,
+            }],
+        };
+        let done = store.exchange("bench", &[], Some(&request)).await?;
+        let settlements: Vec<Settlement> = done
+            .claimed
+            .iter()
+            .map(|claimed| settlement(claimed, Verdict::Succeed { output_ref: None }))
+            .collect();
+        let done = store.exchange("bench", &settlements, None).await?;
+        all_applied(&done.outcomes)?;
+    }
+    Ok(())
 }
 
 /// Eight in ten succeed, the others fail in the ways that jobs fail.
