@@ -4,7 +4,7 @@
 //!
 //! Owns the order of the measurements. The walk: `options`, `report`, `sample`, `place`, `seed`,
 //! `traffic`, `server`, then one file for each group of rows: `load` and `refresh`, `fold`, `draw`,
-//! `work`, `watch`, `look`.
+//! `work`, `peers` with `engine`, `watch`, `look`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -21,6 +21,8 @@ mod sqlite;
 
 #[path = "budgets/draw.rs"]
 mod draw;
+#[path = "budgets/engine.rs"]
+mod engine;
 #[path = "budgets/fold.rs"]
 mod fold;
 #[path = "budgets/load.rs"]
@@ -29,6 +31,8 @@ mod load;
 mod look;
 #[path = "budgets/options.rs"]
 mod options;
+#[path = "budgets/peers.rs"]
+mod peers;
 #[path = "budgets/place.rs"]
 mod place;
 #[path = "budgets/refresh.rs"]
@@ -86,6 +90,11 @@ async fn measure(options: &Options) -> Result<Report> {
         if options.wants(Group::Work) {
             report.extend(work::measure(kind, options.quick).await?);
         }
+    }
+    if options.wants(Group::Peers) && databases.contains(&DatabaseKind::Postgres) {
+        let (rows, notes) = peers::measure(options.node.as_deref(), options.quick).await?;
+        report.extend(rows);
+        report.setting.extend(notes);
     }
     for kind in databases.iter().copied() {
         if options.wants(Group::Watch) {

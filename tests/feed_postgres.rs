@@ -243,7 +243,8 @@ async fn an_event_written_by_a_transaction_that_waited_comes_after_the_one_it_wa
     let change = |event: &str, to: &str| {
         format!(
             "UPDATE jobs SET event = '{event}', state = '{to}', actor_kind = 'operator', \
-             actor = 'ops', version = version + 1 WHERE idempotency_key = 'waited for' AND state <> '{to}'"
+             actor = 'ops', version = version + 1 \
+             WHERE idempotency_key = 'waited for' AND state <> '{to}'"
         )
     };
     sql(&database, &change("quarantine", "quarantined")).await;

@@ -39,6 +39,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", default_value = "target/bench.json")]
     pub(crate) json: PathBuf,
 
+    /// The Node.js that runs the peers; else the one installed beside them, else the one in PATH
+    #[arg(long, value_name = "FILE")]
+    pub(crate) node: Option<PathBuf>,
+
     /// Cargo says this to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -59,6 +63,8 @@ pub(crate) enum Group {
     Draw,
     /// Enqueue, claim and settle, with history and without
     Work,
+    /// Ours beside pg-boss and graphile-worker, where a person has installed them
+    Peers,
     /// What watching costs those who work
     Watch,
     /// Looking up jobs, dead letters, leases and acts in a large ledger

@@ -27,7 +27,7 @@ const WARM_UP: u32 = 5;
 
 /// How workers work.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     workers: u32,
     /// Jobs claimed and settled in one exchange.
     batch: u32,
@@ -57,7 +57,7 @@ const SHAPES: [Shape; 5] = [
 ];
 
 /// A ledger, the user who works on it, and whether it keeps history.
-struct Site {
+pub(crate) struct Site {
     place: Place,
     account: Option<Account>,
 }
@@ -86,10 +86,12 @@ pub(crate) async fn measure(kind: DatabaseKind, quick: bool) -> Result<Vec<Row>>
         for repetition in 0..repetitions {
             let queue = format!("shape_{number}_{repetition}");
             let jobs = if quick { shape.quick } else { shape.jobs };
+            // Once for both, so that both begin with pages that were logged whole already.
+            with.checkpoint().await?;
             rate_with.push(with.fill(&queue, jobs).await?);
             rate_without.push(without.fill(&queue, jobs).await?);
-            with.drain(&queue, *shape, &mut a).await?;
-            without.drain(&queue, *shape, &mut b).await?;
+            a.push(kind, &with.drain(&queue, *shape).await?);
+            b.push(kind, &without.drain(&queue, *shape).await?);
         }
         rows.extend(shape_rows(kind, *shape, a, b));
     }
@@ -118,6 +120,11 @@ async fn forget_nothing_yet(site: &Site) -> Result<()> {
 }
 
 impl Shape {
+    /// So many workers, each with a connection of its own, so many jobs an exchange.
+    pub(crate) const fn of(workers: u32, batch: u32) -> Self {
+        shape(workers, batch, 0, 0, None)
+    }
+
     fn name(self) -> String {
         let workers = match self.workers {
             1 => "1 connection".to_owned(),
@@ -131,22 +138,27 @@ impl Shape {
 }
 
 impl Site {
-    async fn open(kind: DatabaseKind) -> Result<Self> {
+    pub(crate) async fn open(kind: DatabaseKind) -> Result<Self> {
         let place = Place::create(kind).await?;
         let account = Account::open(&place, Rights::Write).await?;
         Ok(Self { place, account })
     }
 
-    fn ledger(&self) -> Result<LedgerUrl> {
+    pub(crate) fn ledger(&self) -> Result<LedgerUrl> {
         let user = self.account.as_ref().map(Account::user);
         self.place.ledger(user)
     }
 
-    /// Enqueues jobs; says how many a second.
-    async fn fill(&mut self, queue: &str, jobs: usize) -> Result<f64> {
-        if let Some(account) = &mut self.account {
-            account.checkpoint().await?;
+    /// Writes every changed page of the server.
+    pub(crate) async fn checkpoint(&mut self) -> Result<()> {
+        match &mut self.account {
+            Some(account) => account.checkpoint().await,
+            None => Ok(()),
         }
+    }
+
+    /// Enqueues jobs; says how many a second.
+    pub(crate) async fn fill(&mut self, queue: &str, jobs: usize) -> Result<f64> {
         let store = self.ledger()?.store().await?;
         let new: Vec<NewJob> = (0..jobs).map(|_| new_job(queue)).collect();
         let started = Instant::now();
@@ -156,8 +168,31 @@ impl Site {
         Ok(rate)
     }
 
-    /// Claims and settles until the queue is empty.
-    async fn drain(&mut self, queue: &str, shape: Shape, figures: &mut Figures) -> Result<()> {
+    /// Begins to count what the server does; nothing where there is no server.
+    pub(crate) async fn begin(&mut self) -> Result<Option<u64>> {
+        match &mut self.account {
+            Some(account) => {
+                account.reset().await?;
+                Ok(Some(account.wal_bytes().await?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Bytes of log and statements of each of `jobs` since `begin`.
+    pub(crate) async fn used(&mut self, begin: Option<u64>, jobs: u64) -> Result<(f64, f64)> {
+        let (Some(account), Some(before)) = (&mut self.account, begin) else {
+            return Ok((f64::NAN, f64::NAN));
+        };
+        let jobs = num::ratio(jobs);
+        let wal = num::ratio(account.wal_bytes().await?.saturating_sub(before));
+        let usage = account.usage().await?;
+        Ok((wal / jobs, usage.statements / jobs))
+    }
+
+    /// Claims and settles until the queue is empty; how many jobs, how long, and the log and the
+    /// statements of each.
+    pub(crate) async fn drain(&mut self, queue: &str, shape: Shape) -> Result<Drained> {
         let ledger = self.ledger()?;
         let mut workers = Vec::new();
         for number in 0..shape.workers {
@@ -165,24 +200,32 @@ impl Site {
             workers.push(Worker::new(store, number, queue, shape.batch));
         }
         let (workers, _warm) = all_at_once(workers, Worker::warmed_up).await?;
-        let wal_before = match &mut self.account {
-            Some(account) => {
-                account.reset().await?;
-                Some(account.wal_bytes().await?)
-            }
-            None => None,
-        };
+        let begin = self.begin().await?;
         let (done, time) = all_at_once(workers, Worker::until_nothing_is_ready).await?;
-        let done = done.into_iter().sum();
-        figures.jobs_per_s.push(per_second(done, time));
-        if let (Some(account), Some(before)) = (&mut self.account, wal_before) {
-            let jobs = num::ratio(done);
-            let wal = num::ratio(account.wal_bytes().await?.saturating_sub(before));
-            figures.wal_per_job.push(wal / jobs);
-            let usage = account.usage().await?;
-            figures.statements_per_job.push(usage.statements / jobs);
+        let jobs: u64 = done.into_iter().sum();
+        let (wal_per_job, statements_per_job) = self.used(begin, jobs).await?;
+        Ok(Drained {
+            jobs_per_s: per_second(jobs, time),
+            wal_per_job,
+            statements_per_job,
+        })
+    }
+}
+
+/// What draining a queue brought.
+pub(crate) struct Drained {
+    pub(crate) jobs_per_s: f64,
+    pub(crate) wal_per_job: f64,
+    pub(crate) statements_per_job: f64,
+}
+
+impl Figures {
+    fn push(&mut self, kind: DatabaseKind, drained: &Drained) {
+        self.jobs_per_s.push(drained.jobs_per_s);
+        if kind == DatabaseKind::Postgres {
+            self.wal_per_job.push(drained.wal_per_job);
+            self.statements_per_job.push(drained.statements_per_job);
         }
-        Ok(())
     }
 }
 
