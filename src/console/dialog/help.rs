@@ -13,6 +13,9 @@ use crate::ledger::num;
 /// The words of the screen: one a line, `word | what it means`.
 const WORDS: &str = include_str!("../../../assets/help/words.md");
 
+/// What to do first: one a line, `symptom | first act`; the whole is `docs/runbook.md`.
+const RUNBOOK: &str = include_str!("../../../assets/help/runbook.md");
+
 /// The widest the dialog gets: longer lines are hard to read.
 const WIDTH: u16 = 100;
 /// Columns of the left half: keys and words.
@@ -63,14 +66,16 @@ fn lines(model: &Model, search: &Filter) -> Vec<Line> {
         left: "READ-ONLY".to_owned(),
         right: model.fixed.why_read_only.as_str().to_owned(),
     });
-    lines.push(Line::Empty);
-    lines.push(Line::Heading("Words"));
-    for line in WORDS.lines() {
-        let (left, right) = line.split_once(" | ").unwrap_or((line, ""));
-        lines.push(Line::Entry {
-            left: left.to_owned(),
-            right: right.to_owned(),
-        });
+    for (heading, text) in [("What to do first", RUNBOOK), ("Words", WORDS)] {
+        lines.push(Line::Empty);
+        lines.push(Line::Heading(heading));
+        lines.extend(text.lines().map(|line| {
+            let (left, right) = line.split_once(" | ").unwrap_or((line, ""));
+            Line::Entry {
+                left: left.to_owned(),
+                right: right.to_owned(),
+            }
+        }));
     }
     let admitted = lines.into_iter().filter(|line| line.admitted(search));
     admitted.flat_map(|line| broken(line, room)).collect()
