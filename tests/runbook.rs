@@ -33,10 +33,30 @@ const SHORT: &str = include_str!("../assets/help/runbook.md");
 /// Every command of the page, and a piece of what it answers on the ledger of [`prepare`].
 const COMMANDS: &[(&str, &str)] = &[
     ("ledgertop snapshot", "webhooks"),
+    ("ledgertop dead-letters", "4 dead letters in 4 groups"),
+    ("ledgertop leases", "0 leases"),
     ("ledgertop policy list", "once"),
+    (
+        "ledgertop dead-letters 'queue:webhooks'",
+        "dead 1, quarantined 0",
+    ),
+    (
+        "ledgertop jobs 'state:dead queue:webhooks reason:connection_refused'",
+        "acme:event_000017:deliver",
+    ),
+    ("ledgertop job acme:event_000017:deliver", "running → dead"),
+    ("ledgertop audit", "0 acts of operators"),
     (
         "ledgertop verify",
         "5 accepted: ready 1, dead 3, quarantined 1",
+    ),
+    (
+        "ledgertop jobs 'state:dead unsettled>0'",
+        "acme:payout_000012:pay",
+    ),
+    (
+        "ledgertop jobs 'queue:digest tenant:umbrella'",
+        "umbrella:digest_000003:send",
     ),
 ];
 
@@ -45,7 +65,7 @@ fn commands() -> Vec<&'static str> {
     let mut commands = Vec::new();
     let mut inside = false;
     for line in PAGE.lines() {
-        match line {
+        match line.trim() {
             "```sh" => inside = true,
             "```" => inside = false,
             command if inside => commands.push(command),
