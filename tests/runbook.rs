@@ -1,5 +1,5 @@
-//! The runbook is true: it has a section for whatever can happen, and every command on it runs as it
-//! stands there, on both databases.
+//! The runbook is true: it has a section for whatever can happen, and every command on it runs as
+//! it stands there, on both databases.
 //!
 //! Next: `docs/runbook.md`, and `assets/help/runbook.md`, its short form in the console.
 
@@ -45,18 +45,37 @@ const COMMANDS: &[(&str, &str)] = &[
         "acme:event_000017:deliver",
     ),
     ("ledgertop job acme:event_000017:deliver", "running → dead"),
-    ("ledgertop audit", "0 acts of operators"),
+    (
+        "ledgertop redrive acme:event_000017:deliver --reason 'the receivers are back' --dry-run",
+        "1 jobs would change",
+    ),
+    (
+        "ledgertop redrive acme:event_000017:deliver --reason 'the receivers are back' --yes",
+        "redrive: 1 applied",
+    ),
+    ("ledgertop plan list", ""),
+    ("ledgertop audit", "1 act of operators"),
     (
         "ledgertop verify",
-        "5 accepted: ready 1, dead 3, quarantined 1",
+        "5 accepted: ready 2, dead 2, quarantined 1",
     ),
     (
         "ledgertop jobs 'state:dead unsettled>0'",
         "acme:payout_000012:pay",
     ),
     (
+        "ledgertop discard acme:payout_000012:pay --reason 'the bank has paid it, reference 4711' \
+         --yes",
+        "discard: 1 applied",
+    ),
+    (
         "ledgertop jobs 'queue:digest tenant:umbrella'",
         "umbrella:digest_000003:send",
+    ),
+    (
+        "ledgertop quarantine --filter 'queue:digest tenant:umbrella' --reason 'its template makes \
+         the mailer panic' --yes",
+        "quarantine: 1 applied",
     ),
 ];
 
