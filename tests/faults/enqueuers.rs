@@ -14,7 +14,7 @@ use std::time::Duration;
 use ledgertop::store::DatabaseKind;
 use rand::RngExt as _;
 use rustix::process::Signal;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::sleep;
 
@@ -60,6 +60,7 @@ impl Enqueuer {
             .args(["enqueue", "--json"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
         let victim = Arc::new(Victim::of(&child));
@@ -90,10 +91,18 @@ impl Enqueuer {
                 send(&mut stdin, &lines(input, sent / BATCH)).await;
             }
         }
+        let mut messages = String::new();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            let read = stderr.read_to_string(&mut messages).await;
+            read.expect("its messages are text");
+        }
         self.victim.forget();
         let status = self.child.wait().await.expect("it is ours");
         let was_killed = status.signal() == Some(Signal::KILL.as_raw());
-        assert!(was_killed || status.success(), "{input}: {status}");
+        assert!(
+            was_killed || status.success(),
+            "{input}: {status}: {messages}"
+        );
         was_killed
     }
 }

@@ -82,13 +82,24 @@ impl Access {
             writer: pool(Purpose::Write, 1),
             readers: pool(Purpose::Read, READERS_MAX),
         };
-        let mut first = access
+        let give_up = Instant::now() + turn;
+        loop {
+            match access.check_schema(&call).await {
+                Ok(()) => return Ok(access),
+                // Where a process that died left a log to recover, SQLite answers without a wait.
+                Err(StoreError::Timeout { .. }) if Instant::now() < give_up => sleep(PAUSE).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn check_schema(&self, call: &fault::Call<'_>) -> Result<(), StoreError> {
+        let mut first = self
             .writer
             .acquire()
             .await
-            .map_err(|error| explain_waited(&call, turn, &error))?;
-        connect::check_schema(&mut first, &call).await?;
-        Ok(access)
+            .map_err(|error| explain_waited(call, self.turn, &error))?;
+        connect::check_schema(&mut first, call).await
     }
 
     /// A call that may change the ledger.
