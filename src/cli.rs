@@ -81,6 +81,10 @@ pub struct Settings {
     /// Never open a connection that could write [env: LEDGERTOP_READ_ONLY]
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     read_only: bool,
+    /// Let the console act on jobs: quarantine, revoke, redrive, promote, discard
+    /// [env: LEDGERTOP_OPERATE]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    operate: bool,
     /// How often the console reads [env: LEDGERTOP_REFRESH] [default: 1s]
     #[arg(
         long, global = true, help_heading = EVERYWHERE, value_name = "DURATION",
@@ -127,6 +131,7 @@ impl Settings {
             config: self.config.clone(),
             ledger: self.ledger.clone(),
             read_only: self.read_only,
+            operate: self.operate,
             refresh: self.refresh,
             theme: self.theme,
             background: self.background,
@@ -320,7 +325,9 @@ fn dispatch(
             let _keys_are_fine = console::keymap(config)?;
             config::print(config, streams.out)
         }
-        Some(Command::Demo(flags)) => open::block_on(demo::run(flags, config, streams)),
+        Some(Command::Demo(flags)) => {
+            open::block_on(demo::run(flags, config, environment, streams))
+        }
         Some(Command::Init(flags)) => open::block_on(init::run(flags, config, streams)),
         Some(Command::Snapshot(flags)) => open::block_on(snapshot::run(flags, config, streams)),
         Some(Command::Jobs(flags)) => open::block_on(jobs::run(flags, config, streams)),
@@ -350,7 +357,7 @@ fn dispatch(
         ) => operate(command, (config, environment), streams),
         // Answered before there was a config.
         Some(Command::Completions(_) | Command::Man) => Ok(()),
-        None => console::open(config),
+        None => console::open(config, environment),
     }
 }
 

@@ -36,7 +36,7 @@ use settings::{Background, Theme, TimeZone};
 #[derive(Debug, Clone, Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "two switches of the command line are two booleans"
+    reason = "switches of the command line are booleans"
 )]
 pub struct Flags {
     /// `--config`.
@@ -45,6 +45,8 @@ pub struct Flags {
     pub ledger: Option<String>,
     /// `--read-only`.
     pub read_only: bool,
+    /// `--operate`.
+    pub operate: bool,
     /// `--refresh`.
     pub refresh: Option<Duration>,
     /// `--theme`.
@@ -66,6 +68,8 @@ pub struct Config {
     pub ledgers: BTreeMap<String, Ledger>,
     /// Whether no code path may write to a ledger.
     pub read_only: Setting<bool>,
+    /// Whether the console may act on jobs; never in a read-only session.
+    pub operate: Setting<bool>,
     /// How the console looks.
     pub console: Console,
     /// What queues are judged by.
@@ -93,6 +97,8 @@ pub struct Ledger {
     pub url: UrlText,
     /// Whether the config says that it may only be looked at.
     pub read_only: Option<At<bool>>,
+    /// Whether the config says that the console may act on its jobs.
+    pub operate: Option<At<bool>>,
 }
 
 /// Which queues `work` serves and how, and what the answers of handlers in other processes mean,
@@ -124,6 +130,8 @@ pub struct Console {
     pub time_zone: Setting<TimeZone>,
     /// Whether to use no colour at all.
     pub no_color: Setting<bool>,
+    /// Whether the terminal's clipboard may be written to.
+    pub copy: Setting<bool>,
 }
 
 impl Config {

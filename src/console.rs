@@ -38,6 +38,8 @@ pub mod widget;
 use clock::Clock;
 use effect::Effect;
 use effects::look::{LOOK_DEADLINE, Looker, Open};
+pub use effects::operate::OpenOperate;
+use effects::operate::{Clerk, Orders, Permit};
 use effects::{Deadlines, Reader, Wish};
 use keymap::Keymap;
 use model::{Fixed, Model};
@@ -94,6 +96,10 @@ pub struct ConsoleOptions {
     pub feed: Box<dyn OpenFeed>,
     /// Opens it for look-ups.
     pub look: Box<dyn OpenLook>,
+    /// Opens it for acts; `None` for a console that only looks.
+    pub operate: Option<Box<dyn OpenOperate>>,
+    /// Whether the terminal's clipboard may be written to.
+    pub copying: bool,
     /// The limits that numbers are held against.
     pub limits: Limits,
     /// How often the ledger is read.
@@ -220,12 +226,18 @@ fn run_adopted(options: ConsoleOptions) -> Result<Ended, ConsoleError> {
         deadline: LOOK_DEADLINE,
         seed: options.seed,
     };
-    watch_over(&ledger, outbox, looker.run());
+    watch_over(&ledger, outbox.clone(), looker.run());
+    let orders = options.operate.map(|open| {
+        let (clerk, orders) = Clerk::new(open, outbox.clone());
+        watch_over(&ledger, outbox.clone(), clerk.run());
+        orders
+    });
     let mut shell = Shell {
         taken,
         writer,
         wishes,
         questions,
+        orders,
         inbox,
     };
     let ended = shell.run(&mut model, &options.theme);
@@ -239,6 +251,8 @@ fn model_of(options: &ConsoleOptions) -> Model {
     let fixed = Fixed {
         ledger: options.ledger_name.clone(),
         why_read_only: options.read_only_reason.clone(),
+        permit: options.operate.as_deref().map(Permit::of),
+        copying: options.copying,
         keymap: options.keymap.clone(),
         limits: options.limits.clone(),
     };
@@ -293,6 +307,7 @@ struct Shell {
     writer: Writer,
     wishes: watch::Sender<Wish>,
     questions: watch::Sender<Open>,
+    orders: Option<Orders>,
     inbox: Inbox,
 }
 
@@ -357,6 +372,18 @@ impl Shell {
                     open.remove(&kind);
                 });
             }
+            Effect::Operate {
+                permit: _,
+                number,
+                order,
+            } => {
+                if let Some(orders) = &self.orders
+                    && let Err(refused) = orders.give(number, order)
+                {
+                    update::update(model, Instant::now(), refused);
+                }
+            }
+            Effect::Copy(text) => self.writer.copy(&text),
             Effect::Suspend => {
                 terminal::restore();
                 terminal::suspend();

@@ -1,6 +1,8 @@
 //! The console in a terminal: the real program, keys, signals, and every way out.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+#[path = "terminal/acts.rs"]
+mod acts;
 #[path = "terminal/driver.rs"]
 mod driver;
 #[path = "terminal/faults.rs"]
@@ -130,6 +132,8 @@ fn a_console_whose_feed_panics() {
         read_only_reason: SafeText::new("it is a test"),
         feed: Box::new(|| async { panic!("a feed \u{1b}[31mfell over") }),
         look: Box::new(|| panic!("nothing is looked up")),
+        operate: None,
+        copying: false,
         limits: Limits::default(),
         refresh: Duration::from_secs(1),
         keymap: Keymap::new(none).unwrap(),

@@ -105,6 +105,8 @@ impl Screen {
     fn open(board: Board, as_of: Timestamp) -> Result<Self> {
         let unchanged: [(&str, [&str; 0]); 0] = [];
         let fixed = Fixed {
+            permit: None,
+            copying: false,
             ledger: SafeText::new("bench"),
             why_read_only: SafeText::new("a benchmark"),
             keymap: Keymap::new(unchanged).context("the keys as they come")?,

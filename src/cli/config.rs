@@ -44,13 +44,8 @@ fn write(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         }
         None => row(out, "ledger", "-", Origin::Default)?,
     }
-    let Setting { value, origin } = config.read_only;
-    row(
-        out,
-        "read_only",
-        if value { "true" } else { "false" },
-        origin,
-    )?;
+    switch(out, "read_only", &config.read_only)?;
+    switch(out, "operate", &config.operate)?;
     for ledger in config.ledgers.values() {
         let key = format!("ledgers.{}.url", ledger.name);
         plain(out, &key, &ledger.url.to_string())?;
@@ -103,6 +98,11 @@ fn work(work: &Work, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+fn switch(out: &mut dyn Write, key: &str, setting: &Setting<bool>) -> io::Result<()> {
+    let value = if setting.value { "true" } else { "false" };
+    row(out, key, value, setting.origin)
+}
+
 fn console(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     let console = &config.console;
     let refresh = duration::text(console.refresh.value);
@@ -116,6 +116,7 @@ fn console(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         background,
         console.background.origin,
     )?;
+    switch(out, "console.copy", &console.copy)?;
     let time_zone = console.time_zone.value.name();
     row(
         out,

@@ -1,18 +1,23 @@
 //! `ledgertop` without a command: opens the console with what the config says.
 //!
-//! It hands the console a way to read and none to write. Next on the walk: `console`.
+//! It hands the console ways to read, and a way to act only where config or flag permit it. Next on
+//! the walk: `console`.
+
+use async_trait::async_trait;
 
 use super::CliError;
 use super::error::ConsoleFault;
 use crate::board::Limits;
+use crate::config::environment::Environment;
 use crate::config::settings::{Background, Theme, TimeZone};
 use crate::config::{self, Config, ConfigError};
 use crate::console::clock::{Clock, LocalZone, TimeStyle};
 use crate::console::keymap::{Keymap, KeymapError};
 use crate::console::theme::{self, Depth, Look};
-use crate::console::{self, ConsoleOptions, Ended};
+use crate::console::{self, ConsoleOptions, Ended, OpenOperate};
 use crate::ledger::text::SafeText;
-use crate::store::{Feed, LedgerUrl};
+use crate::operate::{Operate, Operator};
+use crate::store::{Feed, LedgerUrl, StoreError};
 
 /// What a console is to show.
 pub(super) struct Shown {
@@ -24,6 +29,32 @@ pub(super) struct Shown {
     pub(super) limits: Limits,
     /// Why it cannot write, as the help says it.
     pub(super) why_read_only: &'static str,
+    /// What opens it for acts; `None` for a console that only looks.
+    pub(super) operate: Option<Acting>,
+}
+
+/// Opens a ledger for acts of one person.
+pub(super) struct Acting {
+    url: LedgerUrl,
+    operator: Operator,
+}
+
+impl Acting {
+    /// On the ledger at `url`, as who the config and the system say.
+    pub(super) fn new(url: LedgerUrl, config: &Config, environment: &Environment) -> Self {
+        Self {
+            url,
+            operator: super::operate::operator(config, environment),
+        }
+    }
+}
+
+#[async_trait]
+impl OpenOperate for Acting {
+    async fn open(&self) -> Result<Operate, StoreError> {
+        let store = self.url.store().await?;
+        Ok(Operate::new(store, self.operator.clone()))
+    }
 }
 
 /// Whether there is a terminal for a console. Ask before a ledger is opened.
@@ -39,14 +70,22 @@ pub(super) fn check() -> Result<(), CliError> {
 ///
 /// # Errors
 /// Where nothing says which ledger, or there is no terminal.
-pub(super) fn open(config: &Config) -> Result<(), CliError> {
+pub(super) fn open(config: &Config, environment: &Environment) -> Result<(), CliError> {
     let ledger = config.ledger()?;
     let why_read_only = if config.read_only.value {
         "this session may only look"
     } else {
-        "this console only looks; jobs are changed by workers and by SQL"
+        "this console only looks; --operate, or 'operate = true' for the ledger, lets it act"
+    };
+    // Only here is made what may write, and not in a session that may only look.
+    let operate = if config.operate.value && !config.read_only.value {
+        let url = super::open::writable_url(config, "the console")?;
+        Some(Acting::new(url, config, environment))
+    } else {
+        None
     };
     let shown = Shown {
+        operate,
         name: ledger.name.clone(),
         url: super::open::url(config)?,
         limits: config.limits.clone(),
@@ -63,6 +102,7 @@ pub(super) fn open(config: &Config) -> Result<(), CliError> {
 pub(super) fn run(shown: Shown, config: &Config) -> Result<Ended, CliError> {
     check()?;
     let (url, look_url) = (shown.url.clone(), shown.url);
+    let operate = shown.operate;
     let feed = move || {
         let feed: Box<dyn Feed> = url.feed();
         std::future::ready(Ok(feed))
@@ -73,6 +113,11 @@ pub(super) fn run(shown: Shown, config: &Config) -> Result<Ended, CliError> {
         read_only_reason: SafeText::new(shown.why_read_only),
         feed: Box::new(feed),
         look: Box::new(look),
+        operate: operate.map(|acting| {
+            let acting: Box<dyn OpenOperate> = Box::new(acting);
+            acting
+        }),
+        copying: config.console.copy.value,
         limits: shown.limits,
         refresh: config.console.refresh.value,
         keymap: keymap(config)?,
@@ -107,6 +152,7 @@ fn line_of(config: &Config, error: &KeymapError) -> usize {
     let line = |action: &str| config.keys.get(action).map(|keys| keys.line);
     let found = match error {
         KeymapError::UnknownAction { name, .. } => line(name),
+        KeymapError::Slip { opens, .. } => line("confirm").or_else(|| line(opens)),
         KeymapError::BadKey { action, .. } | KeymapError::Unreachable { action } => line(action),
         KeymapError::Clash { first, second, .. } => line(second).or_else(|| line(first)),
     };

@@ -9,8 +9,9 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::console::{self, Shown};
+use super::console::{self, Acting, Shown};
 use super::{CliError, Streams, open, signals};
+use crate::config::environment::Environment;
 use crate::config::{Config, Origin, duration};
 use crate::console::Ended;
 use crate::demo::headless::{HeadlessError, HeadlessOptions, run_headless};
@@ -61,6 +62,7 @@ struct Stage {
 pub(super) async fn run(
     flags: &DemoFlags,
     config: &Config,
+    environment: &Environment,
     streams: &mut Streams<'_>,
 ) -> Result<(), CliError> {
     if !flags.headless {
@@ -82,11 +84,14 @@ pub(super) async fn run(
         ledger: stage.used,
     };
     let demo = Demo::start(store, options).await?;
+    let operate =
+        (!config.read_only.value).then(|| Acting::new(stage.url.clone(), config, environment));
     let shown = Shown {
         name: SafeText::new("demo"),
         url: stage.url.clone(),
         limits: limits(),
-        why_read_only: "this console only looks; the demo's workers do the rest",
+        why_read_only: "this session may only look",
+        operate,
     };
     let ended = tokio::task::block_in_place(|| console::run(shown, config));
     // A ledger that goes needs no order, and behind a lost terminal the process has a second left;

@@ -14,6 +14,8 @@ pub const LEDGER: &str = "LEDGERTOP_LEDGER";
 pub const CONFIG: &str = "LEDGERTOP_CONFIG";
 /// As `--read-only`.
 pub const READ_ONLY: &str = "LEDGERTOP_READ_ONLY";
+/// As `--operate`.
+pub const OPERATE: &str = "LEDGERTOP_OPERATE";
 /// As `--refresh`.
 pub const REFRESH: &str = "LEDGERTOP_REFRESH";
 /// As `--theme`.
@@ -36,10 +38,11 @@ pub const OPERATOR: &str = "LEDGERTOP_OPERATOR";
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// Every variable that is read, ours and those of the system.
-const READ: [&str; 19] = [
+const READ: [&str; 20] = [
     LEDGER,
     CONFIG,
     READ_ONLY,
+    OPERATE,
     REFRESH,
     THEME,
     BACKGROUND,

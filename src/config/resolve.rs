@@ -104,6 +104,7 @@ pub(super) fn resolve(
     }
     let ledger = ledger(flags, environment, &written, &ledgers)?;
     Ok(Config {
+        operate: operate(flags, environment, ledger.as_ref())?,
         read_only: read_only(flags, environment, ledger.as_ref())?,
         console: console(flags, environment, &written)?,
         ledger,
@@ -185,6 +186,31 @@ fn read_only(
     Ok(places.or_default(false))
 }
 
+/// Whether the console may act. What makes a session read-only is stronger.
+fn operate(
+    flags: &Flags,
+    environment: &Environment,
+    ledger: Option<&Setting<Ledger>>,
+) -> Result<Setting<bool>, ConfigError> {
+    let read_only = read_only(flags, environment, ledger)?;
+    if read_only.value {
+        return Ok(Setting {
+            value: false,
+            origin: read_only.origin,
+        });
+    }
+    let allowed = || "'1' or '0'".to_owned();
+    let places = Places {
+        flag: ("--operate", flags.operate.then_some(true)),
+        variable: (
+            environment::OPERATE,
+            environment.value(environment::OPERATE, allowed, boolean)?,
+        ),
+        line: ledger.and_then(|ledger| ledger.value.operate.clone()),
+    };
+    Ok(places.or_default(false))
+}
+
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "true" | "yes" => Some(true),
@@ -198,6 +224,7 @@ fn ledgers(written: &Written, directory: &Path) -> BTreeMap<String, Ledger> {
         name: SafeText::new(name),
         url: written.url.value.relative_to(directory),
         read_only: written.read_only.clone(),
+        operate: written.operate.clone(),
     };
     written
         .ledgers
@@ -241,6 +268,7 @@ fn chosen(
             name: url.redacted(),
             url,
             read_only: None,
+            operate: None,
         };
         return Ok(Setting { value, origin });
     }
@@ -318,6 +346,12 @@ fn console(
                 environment.is_set(environment::NO_COLOR).then_some(true),
             ),
             line: None,
+        }
+        .or_default(false),
+        copy: Places {
+            flag: ("", None),
+            variable: ("", None),
+            line: written.copy.clone(),
         }
         .or_default(false),
     })

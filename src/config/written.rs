@@ -54,6 +54,8 @@ pub struct WrittenLedger {
     pub url: At<UrlText>,
     /// Whether it may only be looked at.
     pub read_only: Option<At<bool>>,
+    /// Whether the console may act on its jobs.
+    pub operate: Option<At<bool>>,
 }
 
 /// `[console]`.
@@ -67,6 +69,8 @@ pub struct WrittenConsole {
     pub background: Option<At<Background>>,
     /// In which time zone.
     pub time_zone: Option<At<TimeZone>>,
+    /// Whether the terminal's clipboard may be written to.
+    pub copy: Option<At<bool>>,
 }
 
 /// `[limits]` or `[limits.queues.NAME]`.
@@ -221,8 +225,13 @@ fn ledger(mut section: Section<'_>, reading: &mut Reading<'_>) -> Option<Written
         reading.mistake(section.line(), problem);
     }
     let read_only = section.flag("read_only", reading);
+    let operate = section.flag("operate", reading);
     section.finish(reading);
-    url.map(|url| WrittenLedger { url, read_only })
+    url.map(|url| WrittenLedger {
+        url,
+        read_only,
+        operate,
+    })
 }
 
 fn console(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenConsole {
@@ -231,6 +240,7 @@ fn console(mut section: Section<'_>, reading: &mut Reading<'_>) -> WrittenConsol
         theme: section.choice("theme", reading),
         background: section.choice("background", reading),
         time_zone: section.text("time_zone", TimeZone::ALLOWED, reading, TimeZone::parse),
+        copy: section.flag("copy", reading),
     };
     section.finish(reading);
     written

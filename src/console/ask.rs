@@ -6,12 +6,14 @@
 
 use std::time::Duration;
 
+use crate::ledger::job::Operation;
 use crate::ledger::query::Query;
 use crate::ledger::text::SafeText;
 use crate::ledger::view::{
     AuditCursor, AuditPage, Count, DeadLetters, JobCursor, JobName, JobOrder, JobPage, JobStory,
     LeasePage,
 };
+use crate::operate::Preview;
 use crate::store::look::Reach;
 
 /// The number of an asking; none is given twice.
@@ -46,6 +48,8 @@ pub enum Request {
         /// Counting goes no further.
         at_most: u64,
     },
+    /// What an act on these jobs would change.
+    Preview(Box<Asked>),
     /// One job with its timeline.
     Story(JobName),
     /// Dead letters, grouped.
@@ -68,6 +72,19 @@ pub enum Request {
     },
 }
 
+/// What an act is asked for on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// What would be done.
+    pub operation: Operation,
+    /// To which jobs.
+    pub query: Query,
+    /// How many were named one by one; `None` where a filter names them.
+    pub named: Option<u64>,
+    /// At most so many are read.
+    pub at_most: u64,
+}
+
 /// The kinds of questions. Of each kind at most one is open: a newer one takes its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -77,6 +94,8 @@ pub enum Kind {
     Jobs,
     /// [`Request::Count`].
     Count,
+    /// [`Request::Preview`].
+    Preview,
     /// [`Request::Story`].
     Story,
     /// [`Request::DeadLetters`].
@@ -94,6 +113,7 @@ impl Request {
             Self::Reach { .. } => Kind::Reach,
             Self::Jobs { .. } => Kind::Jobs,
             Self::Count { .. } => Kind::Count,
+            Self::Preview(_) => Kind::Preview,
             Self::Story(_) => Kind::Story,
             Self::DeadLetters(_) => Kind::DeadLetters,
             Self::Leases { .. } => Kind::Leases,
@@ -107,6 +127,7 @@ impl Request {
             Self::Reach { .. } => "planning the filter",
             Self::Jobs { .. } => "listing jobs",
             Self::Count { .. } => "counting the jobs listed",
+            Self::Preview(_) => "reading the jobs of an act",
             Self::Story(_) => "reading the job",
             Self::DeadLetters(_) => "grouping dead letters",
             Self::Leases { .. } => "listing leases",
@@ -124,6 +145,8 @@ pub enum Answer {
     Jobs(JobPage),
     /// To [`Request::Count`].
     Count(Count),
+    /// To [`Request::Preview`].
+    Preview(Box<Preview>),
     /// To [`Request::Story`]; `None` where there is no such job.
     Story(Option<Box<JobStory>>),
     /// To [`Request::DeadLetters`].

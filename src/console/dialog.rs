@@ -1,24 +1,34 @@
-//! What lies over a screen: the help and the palette. Each keeps its state here and is drawn in its
-//! own file.
+//! What lies over a screen: the help, the palette, a payload, an act on jobs. Each keeps its state
+//! and is drawn in a file of its own.
 
 use ratatui::layout::Rect;
 
 use crate::ledger::text::SafeText;
+use crate::ledger::view::JobName;
 
 use super::keymap::{Action, Place};
 use super::model::Model;
 use super::widget::Canvas;
 
 pub mod help;
+pub mod operate;
 pub mod palette;
+pub mod payload;
+pub mod whole;
 
 /// A dialog.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
     /// Keys and words.
     Help(help::Help),
     /// Screens, queues and actions by name.
     Palette(palette::Palette),
+    /// The payload of a job.
+    Payload(payload::Payload),
+    /// An act on jobs.
+    Operate(Box<operate::Operating>),
+    /// What is to be done to every job of a filter.
+    Whole(whole::Whole),
 }
 
 /// What a line of the palette stands for.
@@ -26,6 +36,8 @@ pub enum Dialog {
 pub enum Target {
     /// A queue's screen.
     Queue(SafeText),
+    /// A job's screen.
+    Job(JobName),
     /// An action.
     Action(Action),
 }
@@ -37,6 +49,9 @@ impl Dialog {
             Self::Help(help) if help.search.is_typing() => Place::Field,
             Self::Help(_) => Place::Help,
             Self::Palette(_) => Place::Field,
+            Self::Payload(payload) => payload.place(),
+            Self::Operate(dialog) => dialog.place(),
+            Self::Whole(_) => whole::Whole::place(),
         }
     }
 }
@@ -46,6 +61,9 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     match &model.dialog {
         Some(Dialog::Help(help)) => help::draw(canvas, model, help),
         Some(Dialog::Palette(palette)) => palette::draw(canvas, model, palette),
+        Some(Dialog::Payload(payload)) => payload::draw(canvas, model, payload),
+        Some(Dialog::Operate(dialog)) => operate::drawing::draw(canvas, dialog, model),
+        Some(Dialog::Whole(whole)) => whole::draw(canvas, model, whole),
         None => {}
     }
 }

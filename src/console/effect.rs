@@ -7,6 +7,8 @@ use crate::board::Board;
 
 use super::Ended;
 use super::ask::{Kind, Request, Ticket};
+use super::dialog::operate::Order;
+use super::effects::operate::Permit;
 
 /// One thing to be done.
 #[derive(Debug)]
@@ -24,6 +26,17 @@ pub enum Effect {
     },
     /// The open question of this kind is no longer of interest: it is cancelled.
     Dismiss(Kind),
+    /// Act on jobs. Only a console that may operate has the permit that it takes.
+    Operate {
+        /// What only such a console has.
+        permit: Permit,
+        /// The number of the order; the answer carries it.
+        number: u64,
+        /// What is to be done.
+        order: Order,
+    },
+    /// Put text into the clipboard of the terminal.
+    Copy(String),
     /// Give the terminal back, stop the process, and take the terminal over again when it goes on.
     Suspend,
     /// Take the terminal over again and paint it in full.

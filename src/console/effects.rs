@@ -20,6 +20,7 @@ use super::OpenFeed;
 use super::msg::{Ended, Msg, Outbox};
 
 pub mod look;
+pub mod operate;
 
 /// How long each call may take.
 #[derive(Debug, Clone, Copy)]

@@ -45,6 +45,14 @@ pub enum KeymapError {
         /// Where.
         place: &'static str,
     },
+    /// What opens an act would confirm it too.
+    #[error("'{key}' would both open '{opens}' and 'confirm' it; a slip must not act")]
+    Slip {
+        /// The key.
+        key: String,
+        /// The action that it opens.
+        opens: &'static str,
+    },
     /// An action that must be reachable would have no key.
     #[error("'{action}' needs at least one key")]
     Unreachable {
@@ -98,7 +106,25 @@ impl Keymap {
                 keymap.add(chord, binding)?;
             }
         }
+        keymap.check_confirm()?;
         Ok(keymap)
+    }
+
+    /// An act is confirmed by another key than the one that opened it.
+    fn check_confirm(&self) -> Result<(), KeymapError> {
+        let confirms = self.keys_of(Action::Confirm);
+        for opens in Action::OPENING {
+            let slip = self.keys.iter().find(|(chord, binding)| {
+                binding.action == opens && confirms.contains(&chord.to_string())
+            });
+            if let Some((chord, binding)) = slip {
+                return Err(KeymapError::Slip {
+                    key: chord.to_string(),
+                    opens: binding.name,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, chord: Chord, binding: &'static Binding) -> Result<(), KeymapError> {
@@ -259,6 +285,10 @@ mod tests {
         assert_eq!(
             error("pause", "s"),
             "'s' would mean both 'sort' and 'pause' (overview)"
+        );
+        assert_eq!(
+            error("confirm", "R"),
+            "'R' would both open 'redrive' and 'confirm' it; a slip must not act"
         );
         assert_eq!(
             error("paus", "x"),

@@ -17,6 +17,7 @@ use crate::ledger::time::Timestamp;
 use super::ask::{Request, Ticket};
 use super::clock::{Clock, LocalZone};
 use super::dialog::Dialog;
+use super::effects::operate::Permit;
 use super::keymap::{Keymap, Place};
 
 mod asking;
@@ -68,6 +69,10 @@ const OVERDUE_MIN: Duration = Duration::from_secs(2);
 pub struct Fixed {
     /// The ledger's name.
     pub ledger: SafeText,
+    /// What only a console has that may operate.
+    pub permit: Option<Permit>,
+    /// Whether the terminal's clipboard may be written to.
+    pub copying: bool,
     /// Why nothing can be written here.
     pub why_read_only: SafeText,
     /// Which key does what.
@@ -140,6 +145,13 @@ pub struct Open {
     pub since: Instant,
 }
 
+/// A dialog's question that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Previewing {
+    /// Its number.
+    pub ticket: Ticket,
+}
+
 /// How true the numbers on the screen are, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truth {
@@ -195,6 +207,12 @@ pub struct Model {
     pub dialog: Option<Dialog>,
     /// What is being looked up.
     pub open: Option<Open>,
+    /// What the open dialog has asked.
+    pub previewing: Option<Previewing>,
+    /// What is said about the last key, until the next.
+    pub notice: Option<String>,
+    /// The number of the last order.
+    pub(super) orders: u64,
     pub(super) tickets: Ticket,
     pub(super) board: Option<Box<Board>>,
     pub(super) judge: Judge,
@@ -220,6 +238,9 @@ impl Model {
             view: View::default(),
             dialog: None,
             open: None,
+            previewing: None,
+            notice: None,
+            orders: 0,
             tickets: Ticket(0),
             board: None,
         }
@@ -258,7 +279,13 @@ impl Model {
             .looks()
             .filter(|_| self.open.is_none() && self.hold == Hold::Follow)
             .and_then(|looks| looks.asking().due_at(self.refresh));
-        [board, looking, due].into_iter().flatten().min()
+        let revealed = match &self.dialog {
+            Some(Dialog::Payload(payload)) if payload.place() == Place::Result => Some(second),
+            Some(Dialog::Operate(_)) => Some(second),
+            Some(Dialog::Help(_) | Dialog::Palette(_) | Dialog::Payload(_) | Dialog::Whole(_))
+            | None => None,
+        };
+        [board, looking, due, revealed].into_iter().flatten().min()
     }
 
     /// The latest moment that is known of the database's clock: what ages are counted to.
@@ -302,6 +329,7 @@ impl Model {
             Screen::Overview => Place::Overview,
             Screen::Queue(_) => Place::Queue,
             Screen::Jobs(_) => Place::Jobs,
+            Screen::Job(_) => Place::Job,
             Screen::DeadLetters(_) => Place::DeadLetters,
             Screen::Leases(_) => Place::Leases,
             Screen::Audit(_) => Place::Audit,

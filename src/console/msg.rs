@@ -11,6 +11,7 @@ use crate::console::ask::{Answer, Failure, Ticket};
 use crate::ledger::feed::Batch;
 use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
+use crate::operate::Receipt;
 
 /// One thing that happened. Each comes with the moment at which it did, by the monotonic clock.
 #[derive(Debug)]
@@ -50,6 +51,13 @@ pub enum Msg {
         ticket: Ticket,
         /// The answer; after a failure the question stays open and is asked again.
         result: Result<Answer, Failure>,
+    },
+    /// What became of an order.
+    Operated {
+        /// The order's number.
+        number: u64,
+        /// The receipt, or why there is none and what was left unchanged.
+        result: Result<Box<Receipt>, SafeText>,
     },
     /// Somebody else has used the terminal (the process was stopped and goes on).
     Continued,

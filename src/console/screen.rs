@@ -54,6 +54,7 @@ pub fn draw(model: &Model, theme: &Theme, frame: &mut Buffer) {
     match model.view.shown() {
         Screen::Overview => overview::draw(&mut canvas, rest, model, model.view.overview()),
         Screen::Queue(here) => queue::draw(&mut canvas, rest, model, here),
+        Screen::Job(here) => job::draw_screen(&mut canvas, rest, model, here),
         Screen::Jobs(here) => jobs::draw(&mut canvas, rest, model, here),
         Screen::DeadLetters(here) => groups::draw(&mut canvas, rest, model, here),
         Screen::Leases(here) => leases_list::draw(&mut canvas, rest, model, here),

@@ -8,6 +8,7 @@ use crate::ledger::feed::Batch;
 use crate::ledger::time::Timestamp;
 
 use super::Ended;
+use super::dialog::Dialog;
 use super::effect::Effect;
 use super::model::{Chosen, Hold, Link, Model, Reading, Shown};
 use super::msg::Msg;
@@ -16,6 +17,7 @@ mod filtering;
 mod keys;
 mod lists;
 mod looking;
+pub mod operate;
 
 pub(super) use keys::moved;
 
@@ -23,6 +25,7 @@ pub(super) use keys::moved;
 pub fn update(model: &mut Model, at: Instant, msg: Msg) -> Vec<Effect> {
     model.now = model.now.max(at);
     let mut effects = take(model, at, msg);
+    mask_again(model);
     looking::look_after(model, &mut effects);
     effects
 }
@@ -53,13 +56,28 @@ fn take(model: &mut Model, at: Instant, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Looked { ticket, result } => {
-            looking::looked(model, at, ticket, result);
+            if let Some(result) = operate::previewed(model, ticket, result) {
+                looking::looked(model, at, ticket, result);
+            }
+            Vec::new()
+        }
+        Msg::Operated { number, result } => {
+            operate::operated(model, number, result);
             Vec::new()
         }
         Msg::Continued => vec![Effect::Retake],
         Msg::Terminate { signal } => vec![Effect::End(Ended::Signal(signal))],
         Msg::TerminalLost => vec![Effect::End(Ended::TerminalLost)],
         Msg::Panicked => vec![Effect::End(Ended::Panicked)],
+    }
+}
+
+/// A payload that was shown long enough goes.
+fn mask_again(model: &mut Model) {
+    if let Some(Dialog::Payload(payload)) = &model.dialog
+        && payload.is_over(model.now)
+    {
+        model.dialog = None;
     }
 }
 

@@ -7,7 +7,7 @@ use ledgertop::console::text;
 use ledgertop::console::theme::{Background, Depth, Look, Theme};
 use ledgertop::console::widget::Canvas;
 use ledgertop::ledger::event::EventKind;
-use ledgertop::ledger::view::{JobName, JobStory};
+use ledgertop::ledger::view::JobStory;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -16,10 +16,7 @@ use super::sample::lines;
 use super::story::{HOSTILE, PLAIN, endless, eventful, fresh, held};
 
 fn state(story: JobStory) -> JobState {
-    JobState {
-        found: Found::Story(Box::new(story)),
-        ..JobState::new(JobName::Key(PLAIN.key.to_owned()))
-    }
+    JobState::holding(story)
 }
 
 fn frame(state: &JobState, (width, height): (u16, u16), colours: Depth) -> Buffer {
@@ -225,15 +222,11 @@ fn the_mark_stays_on_its_event_while_the_job_goes_on() {
     let mut stayed = state(eventful(PLAIN).story(0));
     stayed.step(-3);
     assert_eq!(stayed.walked, Some(14));
-    let following = JobState {
-        walked: None,
-        ..stayed.clone()
-    };
+    let mut following = stayed.clone();
+    following.step(i64::MAX);
     for (state, expected) in [(stayed, 14), (following, 19)] {
-        let state = JobState {
-            found: Found::Story(Box::new(more())),
-            ..state
-        };
+        let mut state = state;
+        state.found = Found::Story(Box::new(more()));
         assert_eq!(state.walked_number(state.story().unwrap()), expected);
     }
 }

@@ -278,6 +278,8 @@ pub(crate) fn empty(width: u16, height: u16) -> Model {
     let none: [(&str, [&str; 0]); 0] = [];
     let fixed = Fixed {
         ledger: SafeText::new("prod-eu"),
+        permit: None,
+        copying: false,
         why_read_only: SafeText::new("it was opened with --read-only"),
         keymap: Keymap::new(none).unwrap(),
         limits: Limits::default(),

@@ -16,10 +16,10 @@ use crate::driver::{Driver, ledger, program};
 use crate::postgres::PostgresDatabase;
 
 /// A ledger to look at, on one of the databases.
-struct Place {
-    url: String,
-    store: Arc<dyn Store>,
-    runtime: tokio::runtime::Runtime,
+pub(crate) struct Place {
+    pub(crate) url: String,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) runtime: tokio::runtime::Runtime,
     /// What is removed at the end.
     _held: Held,
 }
@@ -31,7 +31,7 @@ enum Held {
     Server(PostgresDatabase),
 }
 
-const LEASE: Duration = Duration::from_mins(10);
+pub(crate) const LEASE: Duration = Duration::from_mins(10);
 
 impl Place {
     fn sqlite() -> Self {
@@ -65,7 +65,7 @@ impl Place {
     }
 
     /// Enqueues jobs `mail-FROM` to `mail-TO` in this queue.
-    fn enqueue(&self, queue: &str, numbers: std::ops::Range<u32>) {
+    pub(crate) fn enqueue(&self, queue: &str, numbers: std::ops::Range<u32>) {
         let jobs: Vec<NewJob> = numbers
             .map(|number| {
                 let key = format!("{queue}-{number}");
@@ -81,7 +81,7 @@ impl Place {
             .unwrap();
     }
 
-    fn claim(&self, queue: &str, limit: u32, lease: Duration) -> Vec<Claimed> {
+    pub(crate) fn claim(&self, queue: &str, limit: u32, lease: Duration) -> Vec<Claimed> {
         let lane = Lane {
             queue: queue.to_owned(),
             tenant: String::new(),
@@ -96,7 +96,7 @@ impl Place {
     }
 
     /// Makes dead letters of `limit` jobs, each with this reason and a message of its own.
-    fn reject(&self, queue: &str, limit: u32, reason: &str) -> Vec<Uuid> {
+    pub(crate) fn reject(&self, queue: &str, limit: u32, reason: &str) -> Vec<Uuid> {
         let claimed = self.claim(queue, limit, LEASE);
         let settlements: Vec<Settlement> = claimed
             .iter()
@@ -119,7 +119,7 @@ impl Place {
         claimed.into_iter().map(|job| job.id).collect()
     }
 
-    fn discard(&self, job: Uuid) {
+    pub(crate) fn discard(&self, job: Uuid) {
         let row = self.runtime.block_on(self.store.job(job)).unwrap().unwrap();
         let act = Act {
             operation: Operation::Discard,
@@ -132,14 +132,14 @@ impl Place {
         assert!(matches!(outcome, Outcome::Applied { .. }), "{outcome:?}");
     }
 
-    fn console(&self) -> Driver {
+    pub(crate) fn console(&self) -> Driver {
         let console = Driver::start(&[program(), "--ledger", &self.url, "--refresh", "250ms"]);
         console.wait_for("LIVE");
         console
     }
 }
 
-fn on_both(journey: impl Fn(&Place)) {
+pub(crate) fn on_both(journey: impl Fn(&Place)) {
     journey(&Place::sqlite());
     journey(&Place::postgres());
 }

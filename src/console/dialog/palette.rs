@@ -1,4 +1,6 @@
-//! The palette: every screen, queue and action by name.
+//! The palette: every screen, queue and action by name, and a job by its id or key.
+
+use uuid::Uuid;
 
 use crate::console::keymap::{Action, REGISTRY};
 use crate::console::model::{Field, Model};
@@ -7,6 +9,7 @@ use crate::console::update::moved as moved_within;
 use crate::console::widget::canvas::Spot;
 use crate::console::widget::{Canvas, pane};
 use crate::ledger::num;
+use crate::ledger::view::JobName;
 
 use super::Target;
 
@@ -46,6 +49,13 @@ const fn is_listed(action: Action) -> bool {
         | Action::Audit
         | Action::Unmark
         | Action::Again
+        | Action::Reveal
+        | Action::Quarantine
+        | Action::Revoke
+        | Action::Redrive
+        | Action::Promote
+        | Action::Discard
+        | Action::Whole
         | Action::Help
         | Action::Redraw
         | Action::Suspend
@@ -65,6 +75,8 @@ const fn is_listed(action: Action) -> bool {
         | Action::Mark
         | Action::Complete
         | Action::MarkRange
+        | Action::Confirm
+        | Action::Copy
         | Action::Erase
         | Action::EraseWord
         | Action::EraseAll => false,
@@ -93,6 +105,7 @@ fn entries(model: &Model, palette: &Palette) -> Vec<Entry> {
             name: format!("queue {}", queue.queue),
             help: String::new(),
         });
+    let job = named_job(palette.field.text());
     let admitted = |entry: &Entry| {
         let text = format!("{} {}", entry.name, entry.help).to_lowercase();
         words.iter().all(|word| text.contains(word))
@@ -100,7 +113,27 @@ fn entries(model: &Model, palette: &Palette) -> Vec<Entry> {
     let mut entries: Vec<Entry> = queues.chain(actions).filter(admitted).collect();
     // A name that begins with what was typed comes before one that only holds it.
     entries.sort_by_key(|entry| !entry.name.to_lowercase().starts_with(&typed));
-    entries
+    job.into_iter().chain(entries).collect()
+}
+
+/// The job that `job ID` or `job KEY` names, or an id alone.
+fn named_job(typed: &str) -> Option<Entry> {
+    let typed = typed.trim();
+    let named = typed.strip_prefix("job ").map(str::trim);
+    let id = Uuid::try_parse(named.unwrap_or(typed)).ok();
+    let (name, help) = match (id, named) {
+        (Some(id), _) => (JobName::Id(id), "by its id"),
+        (None, Some(key)) if !key.is_empty() => (JobName::Key(key.to_owned()), "by its key"),
+        (None, Some(_) | None) => return None,
+    };
+    Some(Entry {
+        name: match &name {
+            JobName::Id(id) => format!("job {id}"),
+            JobName::Key(key) => format!("job {key}"),
+        },
+        target: Target::Job(name),
+        help: help.to_owned(),
+    })
 }
 
 fn position(entries: &[Entry], palette: &Palette) -> usize {
@@ -165,6 +198,14 @@ fn draw_entry(canvas: &mut Canvas<'_>, model: &Model, spot: Spot, entry: &Entry)
     match &entry.target {
         Target::Queue(_) => {
             canvas.text(text, Role::Text, &entry.name);
+        }
+        Target::Job(_) => {
+            let pieces = [
+                (Role::Text, entry.name.as_str()),
+                (Role::Muted, "  "),
+                (Role::Muted, &entry.help),
+            ];
+            canvas.pieces(text, &pieces);
         }
         Target::Action(action) => {
             let gap = "  ";

@@ -13,10 +13,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::console::OpenLook;
-use crate::console::ask::{Answer, Failure, Kind, Request, Ticket};
+use crate::console::ask::{Answer, Asked, Failure, Kind, Request, Ticket};
 use crate::console::msg::{Ended, Msg, Outbox};
 use crate::ledger::backoff::full_jitter;
+use crate::ledger::num;
 use crate::ledger::text::SafeText;
+use crate::ledger::time::Timestamp;
+use crate::operate::Preview;
+use crate::store::look::PAGE_MAX;
 use crate::store::{Look, StoreError};
 
 use super::{RETRY_BASE, RETRY_CAP, RETRY_LEAST, within};
@@ -137,6 +141,7 @@ async fn call(look: &mut dyn Look, request: &Request) -> Result<Answer, StoreErr
             limit,
         } => Answer::Jobs(look.jobs(query, *order, after.as_ref(), *limit).await?),
         Request::Count { query, at_most } => Answer::Count(look.count(query, *at_most).await?),
+        Request::Preview(asked) => Answer::Preview(Box::new(preview(look, asked).await?)),
         Request::Story(job) => Answer::Story(look.story(job).await?.map(Box::new)),
         Request::DeadLetters(query) => Answer::DeadLetters(look.dead_letters(query).await?),
         Request::Leases {
@@ -148,6 +153,41 @@ async fn call(look: &mut dyn Look, request: &Request) -> Result<Answer, StoreErr
             Answer::Audit(look.audit(before.as_ref(), *limit).await?)
         }
     })
+}
+
+/// Reads the jobs of an act, page by page, in the order in which they will be taken.
+async fn preview(look: &mut dyn Look, asked: &Asked) -> Result<Preview, StoreError> {
+    let order = asked.query.natural_order();
+    let mut preview: Option<Preview> = None;
+    let mut after = None;
+    let mut read = 0_u64;
+    loop {
+        let room = asked.at_most.saturating_sub(read);
+        let limit = u32::try_from(room).map_or(PAGE_MAX, |room| room.min(PAGE_MAX));
+        if limit == 0 {
+            if let Some(preview) = &mut preview {
+                preview.cut();
+            }
+            break;
+        }
+        let page = look
+            .jobs(&asked.query, order, after.as_ref(), limit)
+            .await?;
+        let preview = preview.get_or_insert_with(|| Preview::new(asked.operation, page.as_of));
+        for job in &page.jobs {
+            preview.add(job);
+        }
+        let here = page.jobs.len().saturating_add(page.unreadable.len());
+        read = read.saturating_add(num::count(here));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    let mut preview =
+        preview.unwrap_or_else(|| Preview::new(asked.operation, Timestamp::default()));
+    preview.skipped.not_found = asked.named.unwrap_or(0).saturating_sub(read);
+    Ok(preview)
 }
 
 impl Memory {

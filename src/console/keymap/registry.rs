@@ -67,12 +67,42 @@ pub enum Action {
     Suspend,
     /// End the program.
     Quit,
+    /// Show the payload of a job.
+    Reveal,
+    /// Do what a dialog asks about.
+    Confirm,
+    /// Set jobs aside.
+    Quarantine,
+    /// Take running jobs from their workers and set them aside.
+    Revoke,
+    /// Send dead letters back to work.
+    Redrive,
+    /// End retry waits early.
+    Promote,
+    /// Close dead letters for good.
+    Discard,
+    /// Act on every job of the filter.
+    Whole,
+    /// Copy what a dialog shows.
+    Copy,
     /// Take away the character before the cursor.
     Erase,
     /// Take away the word before the cursor.
     EraseWord,
     /// Empty the field.
     EraseAll,
+}
+
+impl Action {
+    /// The actions that open an act.
+    pub const OPENING: [Self; 6] = [
+        Self::Quarantine,
+        Self::Revoke,
+        Self::Redrive,
+        Self::Promote,
+        Self::Discard,
+        Self::Reveal,
+    ];
 }
 
 /// Where keys have their meaning.
@@ -90,22 +120,34 @@ pub enum Place {
     Leases,
     /// What operators did.
     Audit,
+    /// One job.
+    Job,
     /// The help.
     Help,
+    /// A dialog that asks whether something is to be done.
+    Question,
+    /// What a dialog brought: a receipt, a payload.
+    Result,
+    /// The choice of what is done to every job of a filter.
+    Whole,
     /// A field that takes text: filter, search, palette.
     Field,
 }
 
 impl Place {
     /// Every place.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::Overview,
         Self::Queue,
         Self::Jobs,
         Self::DeadLetters,
         Self::Leases,
         Self::Audit,
+        Self::Job,
         Self::Help,
+        Self::Question,
+        Self::Result,
+        Self::Whole,
         Self::Field,
     ];
 
@@ -118,7 +160,11 @@ impl Place {
             Self::DeadLetters => "dead letters",
             Self::Leases => "leases",
             Self::Audit => "audit",
+            Self::Job => "job",
             Self::Help => "help",
+            Self::Question => "question",
+            Self::Result => "result",
+            Self::Whole => "whole filter",
             Self::Field => "text field",
         }
     }
@@ -141,10 +187,22 @@ pub struct Binding {
     pub places: &'static [Place],
 }
 
-use Place::{Audit, DeadLetters, Field, Help, Jobs, Leases, Overview, Queue};
+use Place::{
+    Audit, DeadLetters, Field, Help, Job, Jobs, Leases, Overview, Question, Queue, Result, Whole,
+};
 
-const SCREENS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit];
-const LISTS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Help];
+const SCREENS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Job];
+const LISTS: &[Place] = &[
+    Overview,
+    Queue,
+    Jobs,
+    DeadLetters,
+    Leases,
+    Audit,
+    Job,
+    Help,
+    Result,
+];
 const EVERYWHERE: &[Place] = &[
     Overview,
     Queue,
@@ -152,11 +210,16 @@ const EVERYWHERE: &[Place] = &[
     DeadLetters,
     Leases,
     Audit,
+    Job,
     Help,
     Field,
+    Question,
+    Result,
+    Whole,
 ];
-const LOOKED_UP: &[Place] = &[Jobs, DeadLetters, Leases, Audit];
+const LOOKED_UP: &[Place] = &[Jobs, DeadLetters, Leases, Audit, Job];
 const MARKABLE: &[Place] = &[Jobs];
+const OPERABLE: &[Place] = &[Jobs, Job, DeadLetters, Leases, Whole];
 const TYPING: &[Place] = &[Field];
 
 const fn binding(
@@ -186,13 +249,13 @@ impl Binding {
 }
 
 /// Every action, in the order in which help and footer list them.
-pub const REGISTRY: [Binding; 35] = [
+pub const REGISTRY: [Binding; 44] = [
     binding(
         Action::Enter,
         "enter",
         &["enter"],
-        &[Overview, Queue, DeadLetters, Audit, Field],
-        "open what is selected: a queue, its jobs, a group's jobs; accept what was typed",
+        &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Field],
+        "open what is selected: a queue, its jobs, a group's jobs, a job; accept what was typed",
     )
     .footer("open"),
     binding(
@@ -233,6 +296,75 @@ pub const REGISTRY: [Binding; 35] = [
         &["V"],
         MARKABLE,
         "begin a range of marks at the selected job; again: mark all of it",
+    ),
+    binding(
+        Action::Reveal,
+        "reveal",
+        &["v"],
+        &[Job],
+        "show the payload of the job for a time, after asking",
+    )
+    .footer("payload"),
+    binding(
+        Action::Redrive,
+        "redrive",
+        &["R"],
+        OPERABLE,
+        "send dead letters back to work: the selected job, the marks, or the group",
+    )
+    .footer("redrive"),
+    binding(
+        Action::Quarantine,
+        "quarantine",
+        &["Q"],
+        OPERABLE,
+        "set jobs aside: the selected job, the marks, or the group",
+    )
+    .footer("quarantine"),
+    binding(
+        Action::Promote,
+        "promote",
+        &["P"],
+        OPERABLE,
+        "end a retry wait now: the selected job, or the marks",
+    )
+    .footer("promote"),
+    binding(
+        Action::Discard,
+        "discard",
+        &["D"],
+        OPERABLE,
+        "close dead letters for good: the selected job, the marks, or the group",
+    )
+    .footer("discard"),
+    binding(
+        Action::Revoke,
+        "revoke",
+        &["X"],
+        OPERABLE,
+        "take a running job from its worker and set it aside",
+    )
+    .footer("revoke"),
+    binding(
+        Action::Whole,
+        "whole",
+        &["*"],
+        &[Jobs],
+        "act on every job of the list's filter, after asking what",
+    ),
+    binding(
+        Action::Confirm,
+        "confirm",
+        &["y"],
+        &[Question],
+        "do what the dialog asks about",
+    ),
+    binding(
+        Action::Copy,
+        "copy",
+        &["y"],
+        &[Result],
+        "copy the receipt, where the config allows it",
     ),
     binding(
         Action::Unmark,

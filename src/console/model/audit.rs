@@ -76,6 +76,14 @@ pub struct AuditState {
 }
 
 impl AuditState {
+    /// The job that the selected act was on.
+    pub fn job_of_selected(&self) -> Option<Uuid> {
+        match &self.list.selected_row()?.act.what {
+            ActKind::Job { id, .. } => Some(*id),
+            ActKind::Plan { .. } => None,
+        }
+    }
+
     /// The plan that the selected act is part of.
     pub fn plan_of_selected(&self) -> Option<Uuid> {
         self.list.selected_row()?.act.plan

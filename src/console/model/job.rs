@@ -3,9 +3,14 @@
 //! The mark is kept by the number of its event, never by a row: events may be added while one
 //! looks.
 
+use crate::console::ask::{Answer, Request};
 use crate::ledger::audit::{Entry, Unreadable};
+use crate::ledger::event::{Event, EventKind};
 use crate::ledger::num;
 use crate::ledger::view::{JobName, JobStory};
+
+use super::Reading;
+use super::asking::{Asking, Looks, When, Wish};
 
 /// The screen of one job.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +21,7 @@ pub struct JobState {
     pub found: Found,
     /// The event that the mark stands on; `None` for the last one, whichever that is.
     pub walked: Option<u32>,
+    asking: Asking,
 }
 
 /// What was read of a job.
@@ -51,11 +57,22 @@ pub fn numbers(events: &[Result<Entry, Unreadable>]) -> Vec<u32> {
 
 impl JobState {
     /// A job that nothing was read of yet.
-    pub const fn new(name: JobName) -> Self {
+    pub fn new(name: JobName) -> Self {
         Self {
             name,
             found: Found::Unread,
             walked: None,
+            asking: Asking::default(),
+        }
+    }
+
+    /// A job of which this is known.
+    pub fn holding(story: JobStory) -> Self {
+        Self {
+            name: JobName::Id(story.job.row.id),
+            found: Found::Story(Box::new(story)),
+            walked: None,
+            asking: Asking::default(),
         }
     }
 
@@ -97,5 +114,57 @@ impl JobState {
         } else {
             numbers.get(num::index(num::unsigned(to))).copied()
         };
+    }
+}
+
+impl Looks for JobState {
+    fn wish(&self) -> Option<Wish> {
+        let when = match &self.found {
+            Found::Unread => When::Now,
+            Found::Nothing | Found::Story(_) => When::OnNews,
+        };
+        Some(Wish {
+            request: Request::Story(self.name.clone()),
+            when,
+        })
+    }
+
+    fn take(&mut self, request: &Request, answer: Answer, _reading: Reading) {
+        let Answer::Story(story) = answer else {
+            return;
+        };
+        if *request != Request::Story(self.name.clone()) {
+            return;
+        }
+        self.found = match story {
+            Some(story) => {
+                // A key may be long; an id is not, and stays the same whatever becomes of the key.
+                self.name = JobName::Id(story.job.row.id);
+                Found::Story(story)
+            }
+            None => Found::Nothing,
+        };
+    }
+
+    fn concerns(&self, event: &Event) -> bool {
+        match &self.found {
+            Found::Unread => false,
+            Found::Nothing => event.kind == EventKind::Enqueue,
+            Found::Story(story) => {
+                let family = story.parent.iter().chain(&story.children);
+                event.job == story.job.row.id
+                    || family
+                        .filter_map(|relative| relative.job.as_ref())
+                        .any(|(id, _)| *id == event.job)
+            }
+        }
+    }
+
+    fn asking(&self) -> &Asking {
+        &self.asking
+    }
+
+    fn asking_mut(&mut self) -> &mut Asking {
+        &mut self.asking
     }
 }

@@ -242,6 +242,7 @@ impl Looks for JobsState {
             }
             Answer::Jobs(_)
             | Answer::Reach(_)
+            | Answer::Preview(_)
             | Answer::Story(_)
             | Answer::DeadLetters(_)
             | Answer::Leases(_)

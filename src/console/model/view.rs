@@ -8,11 +8,13 @@
 use std::collections::BTreeMap;
 
 use crate::ledger::text::SafeText;
+use crate::ledger::view::JobName;
 
 use super::asking::Looks;
 use super::audit::AuditState;
 use super::dead_letters::DeadLettersState;
 use super::field::Filter;
+use super::job::JobState;
 use super::jobs::JobsState;
 use super::leases::LeasesState;
 use super::order::Order;
@@ -57,6 +59,8 @@ pub enum Screen {
     Queue(QueueState),
     /// A list of jobs.
     Jobs(Box<JobsState>),
+    /// One job.
+    Job(Box<JobState>),
     /// Dead letters in groups.
     DeadLetters(Box<DeadLettersState>),
     /// The list of leases.
@@ -71,6 +75,7 @@ impl Screen {
         match self {
             Self::Overview | Self::Queue(_) => None,
             Self::Jobs(state) => Some(state.as_ref()),
+            Self::Job(state) => Some(state.as_ref()),
             Self::DeadLetters(state) => Some(state.as_ref()),
             Self::Leases(state) => Some(state.as_ref()),
             Self::Audit(state) => Some(state.as_ref()),
@@ -102,6 +107,7 @@ impl Screen {
         match self {
             Self::Overview | Self::Queue(_) => None,
             Self::Jobs(state) => Some(state.as_mut()),
+            Self::Job(state) => Some(state.as_mut()),
             Self::DeadLetters(state) => Some(state.as_mut()),
             Self::Leases(state) => Some(state.as_mut()),
             Self::Audit(state) => Some(state.as_mut()),
@@ -238,6 +244,7 @@ impl View {
             Screen::Queue(state) => Some(&state.queue),
             Screen::Overview
             | Screen::Jobs(_)
+            | Screen::Job(_)
             | Screen::DeadLetters(_)
             | Screen::Leases(_)
             | Screen::Audit(_) => None,
@@ -250,9 +257,30 @@ impl View {
             Screen::Jobs(jobs) => Some(jobs),
             Screen::Overview
             | Screen::Queue(_)
+            | Screen::Job(_)
             | Screen::DeadLetters(_)
             | Screen::Leases(_)
             | Screen::Audit(_) => None,
+        }
+    }
+
+    /// The job that is shown, if one is.
+    pub fn job_shown(&self) -> Option<&JobState> {
+        match self.shown() {
+            Screen::Job(job) => Some(job),
+            Screen::Overview
+            | Screen::Queue(_)
+            | Screen::Jobs(_)
+            | Screen::DeadLetters(_)
+            | Screen::Leases(_)
+            | Screen::Audit(_) => None,
+        }
+    }
+
+    /// Enters a job; nothing where it is the one that is shown.
+    pub fn enter_job(&mut self, name: JobName) {
+        if self.job_shown().is_none_or(|shown| shown.name != name) {
+            self.enter(Screen::Job(Box::new(JobState::new(name))));
         }
     }
 

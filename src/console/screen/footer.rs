@@ -9,6 +9,8 @@ use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::Canvas;
 use crate::console::widget::canvas::Spot;
+use crate::ledger::job::Operation;
+use crate::ledger::state::State;
 
 /// Columns between two keys.
 const GAP: u16 = 3;
@@ -41,6 +43,10 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         );
         return;
     }
+    if let Some(notice) = &model.notice {
+        canvas.pieces(line, &[(Role::Warning, "△ "), (Role::Title, notice)]);
+        return;
+    }
     let place = model.screen_place();
     let actions: Vec<Action> = REGISTRY
         .iter()
@@ -63,10 +69,21 @@ fn has_effect(action: Action, model: &Model) -> bool {
             Screen::Overview => !model.rows().is_empty(),
             Screen::Queue(_) => true,
             Screen::DeadLetters(state) => state.list.selected_row().is_some(),
-            Screen::Audit(state) => state.plan_of_selected().is_some(),
-            Screen::Jobs(_) | Screen::Leases(_) => false,
+            Screen::Audit(state) => {
+                state.plan_of_selected().is_some() || state.job_of_selected().is_some()
+            }
+            Screen::Jobs(state) => state.list.selected_row().is_some(),
+            Screen::Leases(state) => state.list.selected_row().is_some(),
+            Screen::Job(_) => false,
         },
-        Action::Down => model.view.queue_shown().is_some(),
+        Action::Down => model.view.queue_shown().is_some() || story(model),
+        Action::Reveal => story(model),
+        Action::Quarantine => may(Operation::Quarantine, model),
+        Action::Revoke => may(Operation::Revoke, model),
+        Action::Redrive => may(Operation::Redrive, model),
+        Action::Promote => may(Operation::Promote, model),
+        Action::Discard => may(Operation::Discard, model),
+        Action::Whole => model.fixed.permit.is_some(),
         Action::Filter => model.shown.is_some(),
         Action::Complete => false,
         Action::Sort => match model.view.shown() {
@@ -107,8 +124,36 @@ fn has_effect(action: Action, model: &Model) -> bool {
         | Action::Quit
         | Action::Erase
         | Action::EraseWord
-        | Action::EraseAll => true,
+        | Action::EraseAll
+        | Action::Confirm
+        | Action::Copy => true,
     }
+}
+
+/// Whether an operation is to be had now: on marks and groups always, on one job where the table of
+/// transitions lets an operator do it.
+fn may(operation: Operation, model: &Model) -> bool {
+    if model.fixed.permit.is_none() {
+        return false;
+    }
+    let state = match model.view.shown() {
+        Screen::Jobs(jobs) if !jobs.marks.is_empty() => return true,
+        Screen::Jobs(jobs) => jobs.list.selected_row().map(|job| job.row.state),
+        Screen::Leases(leases) => leases.list.selected_row().map(|lease| lease.job.row.state),
+        Screen::Job(job) => job.story().map(|story| story.job.row.state),
+        Screen::DeadLetters(letters) => {
+            let dead = operation.may_leave(State::Dead) || operation.may_leave(State::Quarantined);
+            return dead && letters.list.selected_row().is_some();
+        }
+        Screen::Overview | Screen::Queue(_) | Screen::Audit(_) => None,
+    };
+    state.is_some_and(|state| operation.may_leave(state))
+}
+
+/// Whether a job is shown that was found.
+fn story(model: &Model) -> bool {
+    let job = model.view.job_shown();
+    job.is_some_and(|job| job.story().is_some())
 }
 
 /// The word for an action, where it depends on what is shown.
@@ -122,8 +167,9 @@ fn word(action: Action, model: &Model) -> &'static str {
         (Action::Complete, _) => "complete",
         (Action::Enter, _) => match model.view.shown() {
             Screen::Queue(_) | Screen::DeadLetters(_) | Screen::Audit(_) => "its jobs",
-            Screen::Overview | Screen::Jobs(_) | Screen::Leases(_) => "open",
+            Screen::Overview | Screen::Jobs(_) | Screen::Job(_) | Screen::Leases(_) => "open",
         },
+        (Action::Down, _) if model.view.job_shown().is_some() => "next event",
         (Action::Out, _) if typing => "cancel",
         (Action::Out, _) if !inside => "clear filter",
         (Action::TimeZone, _) => match model.clock.style {

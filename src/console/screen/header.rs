@@ -18,8 +18,9 @@ use super::tabs;
 
 /// What stands between two parts of the line.
 const GAP: u16 = 2;
-/// The word for a console that cannot write.
+/// The word for a console that cannot write, and the one for a console that may.
 const READ_ONLY: &str = "READ-ONLY";
+const OPERATE: &str = "OPERATE";
 /// The least that is kept of the ledger's name, and the most that it takes.
 const NAME_MIN: u16 = 8;
 const NAME_MAX: u16 = 30;
@@ -60,7 +61,12 @@ fn draw_left(canvas: &mut Canvas<'_>, at: Spot, model: &Model) {
         model.fixed.ledger.as_str(),
     );
     let at = at.after(if used > 0 { used + GAP } else { 0 });
-    let used = canvas.text(at, Role::Title, READ_ONLY);
+    let (role, word) = if model.fixed.permit.is_some() {
+        (Role::Operator, OPERATE)
+    } else {
+        (Role::Title, READ_ONLY)
+    };
+    let used = canvas.text(at, role, word);
     tabs::draw(canvas, at.after(used + GAP + 1), &model.view);
 }
 

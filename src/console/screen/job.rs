@@ -8,9 +8,11 @@
 
 use ratatui::layout::Rect;
 
-use super::{take_bottom, take_top};
+use super::{lookup, take_bottom, take_top};
 use crate::board::format::{coarse, count};
 use crate::console::clock::{Clock, STAMP};
+use crate::console::keymap::Action;
+use crate::console::model::{Found, JobState, Looks as _, Model};
 use crate::console::text;
 use crate::console::theme::Role;
 use crate::console::widget::canvas::{Piece, Spot};
@@ -19,8 +21,9 @@ use crate::console::widget::timeline::{self, Axis};
 use crate::console::widget::{Canvas, pane};
 use crate::ledger::audit::Moment;
 use crate::ledger::state::State;
+use crate::ledger::text::SafeText;
 use crate::ledger::time::Timestamp;
-use crate::ledger::view::JobStory;
+use crate::ledger::view::{JobName, JobStory};
 
 mod detail;
 mod events;
@@ -64,6 +67,37 @@ impl Sight<'_> {
 /// An event's moment, to the millisecond.
 fn timestamp(at: Moment) -> Timestamp {
     Timestamp::from_millis(at.micros().div_euclid(1_000))
+}
+
+/// Draws the screen: the job, or why it is not there.
+pub(super) fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, state: &JobState) {
+    let mut rest = area;
+    lookup::draw_fault(canvas, &mut rest, model, state.asking());
+    let Some(story) = state.story() else {
+        let text = match &state.found {
+            Found::Nothing => format!("there is no job {}", named(&state.name)),
+            Found::Unread | Found::Story(_) => lookup::nothing(model, None, ""),
+        };
+        if let Some(spot) = Spot::row(rest, 0) {
+            canvas.text(spot.after(1), Role::Muted, &text);
+        }
+        return;
+    };
+    let sight = Sight {
+        story,
+        walked: state.walked_number(story),
+        clock: model.clock,
+        now: model.database_now().unwrap_or_default().max(story.as_of),
+        reveal_key: &model.fixed.keymap.key_of(Action::Reveal),
+    };
+    draw(canvas, rest, &sight);
+}
+
+fn named(name: &JobName) -> String {
+    match name {
+        JobName::Id(id) => format!("with the id {id}"),
+        JobName::Key(key) => format!("with the key '{}'", SafeText::new(key)),
+    }
 }
 
 /// From this width the facts stand beside.

@@ -79,6 +79,7 @@ fn name(screen: &Screen) -> &str {
         Screen::Overview => Tab::Overview.name(),
         Screen::Queue(state) => state.queue.as_str(),
         Screen::Jobs(_) => Tab::Jobs.name(),
+        Screen::Job(_) => "Job",
         Screen::DeadLetters(_) => Tab::DeadLetters.name(),
         Screen::Leases(_) => Tab::Leases.name(),
         Screen::Audit(_) => Tab::Audit.name(),

@@ -5,10 +5,13 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::frame::Encoder;
+use crate::ledger::text::SafeText;
 
 /// How many used buffers are kept for the next frames.
 const SPARE_MAX: usize = 2;
@@ -18,6 +21,7 @@ const SPARE_MAX: usize = 2;
 struct Slot {
     waiting: Option<Buffer>,
     repaint: bool,
+    copied: Option<String>,
     spare: Vec<Buffer>,
     stage: Stage,
 }
@@ -111,6 +115,12 @@ impl Writer {
         self.shared.changed.notify_all();
     }
 
+    /// Sends text to the terminal's clipboard (OSC 52), with the next frame. Terminals that know no
+    /// such thing leave it out.
+    pub fn copy(&self, text: &str) {
+        self.shared.lock().copied = Some(clipboard(text));
+    }
+
     /// Makes the next frame be painted in full.
     pub fn repaint(&self) {
         self.shared.lock().repaint = true;
@@ -135,6 +145,27 @@ impl Writer {
     }
 }
 
+/// The most text that is copied: terminals bound what they take.
+const COPIED_MAX_BYTES: usize = 64 * 1024;
+
+/// The sequence that puts text into the clipboard. The text is made safe once more: who pastes it
+/// gets what was seen. Lines stay lines.
+fn clipboard(text: &str) -> String {
+    let mut safe: Vec<String> = Vec::new();
+    let mut bytes = 0_usize;
+    for line in text.lines() {
+        let line = SafeText::new(line).to_string();
+        bytes = bytes.saturating_add(line.len()).saturating_add(1);
+        if bytes > COPIED_MAX_BYTES {
+            safe.push("(cut)".to_owned());
+            break;
+        }
+        safe.push(line);
+    }
+    let encoded = BASE64_STANDARD.encode(safe.join("\n"));
+    format!("\x1b]52;c;{encoded}\x1b\\")
+}
+
 fn keep(slot: &mut Slot, buffer: Buffer) {
     if slot.spare.len() < SPARE_MAX {
         slot.spare.push(buffer);
@@ -144,8 +175,11 @@ fn keep(slot: &mut Slot, buffer: Buffer) {
 fn paint(shared: &Shared, send: impl Fn(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
     let mut encoder = Encoder::default();
     let mut bytes = String::new();
-    while let Some(frame) = take(shared, &mut encoder) {
+    while let Some((frame, copied)) = take(shared, &mut encoder) {
         bytes.clear();
+        if let Some(copied) = copied {
+            send(copied.as_bytes())?;
+        }
         let used = encoder.encode(frame, &mut bytes);
         if !bytes.is_empty() {
             send(bytes.as_bytes())?;
@@ -162,7 +196,7 @@ fn paint(shared: &Shared, send: impl Fn(&[u8]) -> std::io::Result<()>) -> std::i
 }
 
 /// The next frame; `None` when the screen has ended and nothing waits.
-fn take(shared: &Shared, encoder: &mut Encoder) -> Option<Buffer> {
+fn take(shared: &Shared, encoder: &mut Encoder) -> Option<(Buffer, Option<String>)> {
     let mut slot = shared.lock();
     loop {
         if let Some(frame) = slot.waiting.take() {
@@ -172,7 +206,7 @@ fn take(shared: &Shared, encoder: &mut Encoder) -> Option<Buffer> {
             if slot.stage == Stage::Idle {
                 slot.stage = Stage::Writing;
             }
-            return Some(frame);
+            return Some((frame, slot.copied.take()));
         }
         match slot.stage {
             Stage::Closing | Stage::Gone => return None,
@@ -194,6 +228,19 @@ mod tests {
 
     fn frame(text: &str) -> Buffer {
         Buffer::with_lines([text])
+    }
+
+    #[test]
+    fn what_is_copied_is_safe_and_bounded() {
+        let decoded = |text: &str| {
+            let sequence = clipboard(text);
+            let inner = sequence.strip_prefix("\x1b]52;c;").unwrap();
+            let inner = inner.strip_suffix("\x1b\\").unwrap();
+            String::from_utf8(BASE64_STANDARD.decode(inner).unwrap()).unwrap()
+        };
+        assert_eq!(decoded("a\nb\u{1b}[2J"), "a\nb␛[2J");
+        let long = decoded(&"x".repeat(COPIED_MAX_BYTES + 5));
+        assert_eq!(long, "(cut)");
     }
 
     #[test]

@@ -3,19 +3,25 @@
 use crossterm::event::KeyEvent;
 
 use crate::console::Ended;
+use crate::console::dialog::payload::Payload;
 use crate::console::dialog::{Dialog, Target, help, palette};
 use crate::console::effect::Effect;
 use crate::console::keymap::{Action, Chord, Place};
-use crate::console::model::{Chosen, Field, Filter, JobsState, Model, REFRESH_STEPS, Screen, Tab};
+use crate::console::model::{
+    Chosen, Field, Filter, JobState, JobsState, Model, REFRESH_STEPS, Screen, Tab,
+};
+use crate::ledger::job::Operation;
 use crate::ledger::num;
 use crate::ledger::query::{Pattern, Query, Term, Test};
 use crate::ledger::state::State;
 use crate::ledger::text::SafeText;
+use crate::ledger::view::JobName;
 
-use super::{filtering, lists};
+use super::{filtering, lists, operate};
 
 /// A key was pressed.
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    model.notice = None;
     let place = model.place();
     if place == Place::Field
         && let Some(typed) = Chord::of(key).typed()
@@ -44,6 +50,9 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::First => step(model, i64::MIN),
         Action::Last => step(model, i64::MAX),
         Action::Enter => return enter(model),
+        Action::Out | Action::Back if matches!(model.dialog, Some(Dialog::Operate(_))) => {
+            return operate::out(model);
+        }
         Action::Out => {
             out(model);
         }
@@ -70,6 +79,15 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DeadLetters => model.view.go(Tab::DeadLetters),
         Action::Leases => model.view.go(Tab::Leases),
         Action::Audit => model.view.go(Tab::Audit),
+        Action::Reveal => reveal(model),
+        Action::Confirm => return confirm(model),
+        Action::Quarantine => return operate::begin(model, Operation::Quarantine),
+        Action::Revoke => return operate::begin(model, Operation::Revoke),
+        Action::Redrive => return operate::begin(model, Operation::Redrive),
+        Action::Promote => return operate::begin(model, Operation::Promote),
+        Action::Discard => return operate::begin(model, Operation::Discard),
+        Action::Whole => operate::begin_whole(model),
+        Action::Copy => return operate::copy(model),
         Action::Palette => model.dialog = Some(Dialog::Palette(palette::Palette::default())),
         Action::Help => toggle_help(model),
         Action::Redraw => return vec![Effect::Repaint],
@@ -91,7 +109,7 @@ fn out(model: &mut Model) -> bool {
             }
             return true;
         }
-        Some(Dialog::Palette(_)) => {
+        Some(Dialog::Palette(_) | Dialog::Payload(_) | Dialog::Whole(_) | Dialog::Operate(_)) => {
             model.dialog = None;
             return true;
         }
@@ -118,6 +136,8 @@ fn enter(model: &mut Model) -> Vec<Effect> {
             return Vec::new();
         }
         Some(Dialog::Palette(_)) => return choose(model),
+        Some(Dialog::Operate(_)) => return operate::enter(model),
+        Some(Dialog::Payload(_) | Dialog::Whole(_)) => return Vec::new(),
         None => {}
     }
     if filtering::accept(model) {
@@ -134,17 +154,29 @@ fn enter(model: &mut Model) -> Vec<Effect> {
                 enter_jobs(model, query);
             }
         }
-        Screen::Audit(here) => {
-            if let Some(plan) = here.plan_of_selected() {
-                enter_jobs(
-                    model,
-                    Query {
-                        terms: vec![term(Test::Plan(plan))],
-                    },
-                );
+        Screen::Audit(here) => match (here.plan_of_selected(), here.job_of_selected()) {
+            (Some(plan), _) => enter_jobs(
+                model,
+                Query {
+                    terms: vec![term(Test::Plan(plan))],
+                },
+            ),
+            (None, Some(job)) => model.view.enter_job(JobName::Id(job)),
+            (None, None) => {}
+        },
+        Screen::Jobs(here) => {
+            let selected = here.list.selected;
+            if let Some(job) = selected {
+                model.view.enter_job(JobName::Id(job));
             }
         }
-        Screen::Jobs(_) | Screen::Leases(_) => {}
+        Screen::Leases(here) => {
+            let selected = here.list.selected;
+            if let Some(job) = selected {
+                model.view.enter_job(JobName::Id(job));
+            }
+        }
+        Screen::Job(_) => {}
     }
     Vec::new()
 }
@@ -185,6 +217,22 @@ const fn term(test: Test) -> Term {
     }
 }
 
+/// Asks whether the payload of the shown job is to be seen.
+fn reveal(model: &mut Model) {
+    if let Some(story) = model.view.job_shown().and_then(JobState::story) {
+        model.dialog = Some(Dialog::Payload(Payload::of(story)));
+    }
+}
+
+/// Does what the dialog asks about.
+fn confirm(model: &mut Model) -> Vec<Effect> {
+    let now = model.now;
+    if let Some(Dialog::Payload(payload)) = &mut model.dialog {
+        payload.show(now);
+    }
+    operate::confirm(model)
+}
+
 /// Changes the list of jobs that is shown, if one is.
 fn with_jobs(model: &mut Model, change: impl FnOnce(&mut JobsState)) {
     if let Screen::Jobs(jobs) = model.view.shown_mut() {
@@ -196,7 +244,11 @@ fn sort(model: &mut Model) {
     match model.view.shown_mut() {
         Screen::Jobs(jobs) => jobs.sort(),
         Screen::DeadLetters(letters) => letters.sort(),
-        Screen::Overview | Screen::Queue(_) | Screen::Leases(_) | Screen::Audit(_) => {
+        Screen::Overview
+        | Screen::Queue(_)
+        | Screen::Job(_)
+        | Screen::Leases(_)
+        | Screen::Audit(_) => {
             let overview = model.view.overview_mut();
             overview.order = overview.order.next();
         }
@@ -225,6 +277,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     model.dialog = None;
     match target {
         Some(Target::Queue(queue)) => model.view.enter_queue(queue),
+        Some(Target::Job(name)) => model.view.enter_job(name),
         Some(Target::Action(action)) => return act(model, action),
         None => {}
     }
@@ -234,7 +287,7 @@ fn choose(model: &mut Model) -> Vec<Effect> {
 fn begin_filter(model: &mut Model) {
     match &mut model.dialog {
         Some(Dialog::Help(help)) => help.search.edit(),
-        Some(Dialog::Palette(_)) => {}
+        Some(Dialog::Palette(_) | Dialog::Payload(_) | Dialog::Whole(_) | Dialog::Operate(_)) => {}
         None => {
             if !filtering::begin(model) {
                 model.view.overview_mut().filter.edit();
@@ -244,10 +297,14 @@ fn begin_filter(model: &mut Model) {
 }
 
 fn toggle_help(model: &mut Model) {
-    model.dialog = match model.dialog {
-        Some(Dialog::Help(_)) => None,
-        Some(Dialog::Palette(_)) | None => Some(Dialog::Help(help::Help::default())),
-    };
+    match model.dialog {
+        Some(Dialog::Help(_)) => model.dialog = None,
+        Some(Dialog::Palette(_)) | None => {
+            model.dialog = Some(Dialog::Help(help::Help::default()));
+        }
+        // What they show is not to be lost by a glance at the keys.
+        Some(Dialog::Payload(_) | Dialog::Operate(_) | Dialog::Whole(_)) => {}
+    }
 }
 
 /// Changes the field that takes text now, if any.
@@ -263,6 +320,12 @@ fn edit(model: &mut Model, change: impl FnOnce(&mut Field)) {
                 help.scroll = 0;
             }
         }
+        Some(Dialog::Operate(dialog)) => {
+            if let Some(field) = dialog.field() {
+                change(field);
+            }
+        }
+        Some(Dialog::Payload(_) | Dialog::Whole(_)) => {}
         None => {
             if model.view.shown().filtered().is_some() {
                 filtering::edit(model, change);
@@ -304,10 +367,13 @@ fn step(model: &mut Model, lines: i64) {
             let moved = palette::moved(model, palette, lines);
             model.dialog = Some(Dialog::Palette(moved));
         }
+        Some(Dialog::Payload(payload)) => payload.step(lines),
+        Some(Dialog::Operate(_) | Dialog::Whole(_)) => {}
         None if is_typing => filtering::choose(model, lines),
         None => match model.view.shown_mut() {
             Screen::Overview | Screen::Queue(_) => step_queue(model, lines),
             Screen::Jobs(here) => lists::step(&mut here.list, lines),
+            Screen::Job(here) => here.step(lines),
             Screen::DeadLetters(here) => lists::step(&mut here.list, lines),
             Screen::Leases(here) => lists::step(&mut here.list, lines),
             Screen::Audit(here) => lists::step(&mut here.list, lines),

@@ -19,6 +19,7 @@ use super::*;
 
 mod filters;
 mod lists;
+mod operate;
 
 const NOW_S: i64 = 1_796_008_062;
 
@@ -26,6 +27,8 @@ fn console() -> Model {
     let none: [(&str, [&str; 0]); 0] = [];
     let fixed = Fixed {
         ledger: SafeText::new("test"),
+        permit: None,
+        copying: false,
         why_read_only: SafeText::new("it is a test"),
         keymap: Keymap::new(none).unwrap(),
         limits: Limits::default(),
@@ -159,6 +162,8 @@ fn ends(effects: &[Effect]) -> Option<Ended> {
         | Effect::Repaint
         | Effect::Look { .. }
         | Effect::Dismiss(_)
+        | Effect::Operate { .. }
+        | Effect::Copy(_)
         | Effect::Free(_) => None,
     })
 }

@@ -70,7 +70,7 @@ fn readable(entry: &Entry, sight: &Sight<'_>) -> Vec<(Role, String)> {
 
 fn happened(entry: &Entry) -> String {
     let moved = match entry.from {
-        Some(from) if from == entry.to => format!("{from} stays"),
+        Some(from) if from == entry.to => format!("stays {from}"),
         Some(from) => format!("{from} → {}", entry.to),
         None => format!("new → {}", entry.to),
     };

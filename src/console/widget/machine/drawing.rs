@@ -168,7 +168,10 @@ fn draw_state(canvas: &mut Canvas<'_>, area: Rect, state: State, (path, form): (
         }
     } else if let Some(spot) = Spot::row(area, 0) {
         let inner = spot.after(1).first(area.width.saturating_sub(2));
+        // Its frame tells the current state too, where the mark has no room.
         let name = format!("{mark}{}", state.name());
+        let fits = text::columns(&name) <= inner.columns;
+        let name = if fits { name } else { state.name().to_owned() };
         let text = counted(&name, stay.times, inner.columns);
         canvas.text(inner, role, &filled(&text, inner.columns));
         let (left, right) = if is_current {
