@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use crate::ledger::job::Operation;
+use crate::ledger::plan::Plan;
 use crate::ledger::query::Query;
 use crate::ledger::text::SafeText;
 use crate::ledger::view::{
@@ -63,6 +64,11 @@ pub enum Request {
         /// At most this many.
         limit: u32,
     },
+    /// The newest plans.
+    Plans {
+        /// At most this many.
+        limit: u32,
+    },
     /// A page of operator acts.
     Audit {
         /// Where the page begins; `None` for the newest.
@@ -102,6 +108,8 @@ pub enum Kind {
     DeadLetters,
     /// [`Request::Leases`].
     Leases,
+    /// [`Request::Plans`].
+    Plans,
     /// [`Request::Audit`].
     Audit,
 }
@@ -117,6 +125,7 @@ impl Request {
             Self::Story(_) => Kind::Story,
             Self::DeadLetters(_) => Kind::DeadLetters,
             Self::Leases { .. } => Kind::Leases,
+            Self::Plans { .. } => Kind::Plans,
             Self::Audit { .. } => Kind::Audit,
         }
     }
@@ -131,6 +140,7 @@ impl Request {
             Self::Story(_) => "reading the job",
             Self::DeadLetters(_) => "grouping dead letters",
             Self::Leases { .. } => "listing leases",
+            Self::Plans { .. } => "listing plans",
             Self::Audit { .. } => "listing operator acts",
         }
     }
@@ -153,6 +163,8 @@ pub enum Answer {
     DeadLetters(DeadLetters),
     /// To [`Request::Leases`].
     Leases(LeasePage),
+    /// To [`Request::Plans`].
+    Plans(Vec<Plan>),
     /// To [`Request::Audit`].
     Audit(AuditPage),
 }

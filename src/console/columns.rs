@@ -19,6 +19,7 @@ pub mod dead_letters;
 pub mod jobs;
 pub mod leases;
 pub mod list;
+pub mod plans;
 
 /// A column of the queues pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

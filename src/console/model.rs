@@ -31,6 +31,7 @@ mod listing;
 mod marks;
 mod names;
 mod order;
+mod plans;
 mod query_line;
 mod view;
 
@@ -45,6 +46,7 @@ pub use listing::{Item, Listing, Window};
 pub use marks::{MARKS_MAX, Marks};
 pub use names::Names;
 pub use order::Order;
+pub use plans::{PLANS_MAX, PlansState};
 pub use query_line::{Filtered, QueryLine, Typing};
 pub use view::{Chosen, OverviewState, QueueState, Screen, Tab, View};
 
@@ -332,6 +334,7 @@ impl Model {
             Screen::Job(_) => Place::Job,
             Screen::DeadLetters(_) => Place::DeadLetters,
             Screen::Leases(_) => Place::Leases,
+            Screen::Plans(_) => Place::Plans,
             Screen::Audit(_) => Place::Audit,
         }
     }

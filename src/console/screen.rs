@@ -31,6 +31,7 @@ mod leases_list;
 mod lookup;
 mod overview;
 mod panes;
+mod plans;
 mod queue;
 mod queues;
 mod reasons;
@@ -58,6 +59,7 @@ pub fn draw(model: &Model, theme: &Theme, frame: &mut Buffer) {
         Screen::Jobs(here) => jobs::draw(&mut canvas, rest, model, here),
         Screen::DeadLetters(here) => groups::draw(&mut canvas, rest, model, here),
         Screen::Leases(here) => leases_list::draw(&mut canvas, rest, model, here),
+        Screen::Plans(here) => plans::draw(&mut canvas, rest, model, here),
         Screen::Audit(here) => audit::draw(&mut canvas, rest, model, here),
     }
     if is_doubtful(model.truth()) {

@@ -13,6 +13,7 @@ use ledgertop::console::update::update;
 use ledgertop::ledger::error_class::ErrorClass;
 use ledgertop::ledger::event::EventKind;
 use ledgertop::ledger::job::{JobRow, Operation};
+use ledgertop::ledger::plan::{Pace, Plan, PlanState, Progress};
 use ledgertop::ledger::query::{Pattern, Test};
 use ledgertop::ledger::state::State;
 use ledgertop::ledger::text::SafeText;
@@ -331,9 +332,53 @@ fn acts(_: &Request) -> Answer {
 /// A screen's name, its key, and what it is answered.
 type Shown = (&'static str, &'static str, fn(&Request) -> Answer);
 
-const SHOWN: [Shown; 3] = [
+fn plans(_: &Request) -> Answer {
+    let plan = |number: u64, state, stop: Option<&str>| Plan {
+        id: Uuid::from_u128(u128::from(number)),
+        operation: Operation::Redrive,
+        state,
+        version: 3,
+        query: SafeText::new("state:dead reason:rate_limited"),
+        reason: SafeText::from(format!("the limit is raised {}", HOSTILE[5])),
+        actor: SafeText::new("mara from 10.0.0.7"),
+        created_at: Timestamp::from_seconds(NOW_S - 400),
+        updated_at: Timestamp::from_seconds(NOW_S - 4),
+        pace: Pace {
+            canary: true,
+            batch_max: 100,
+            rate_per_s: 20,
+            stop_percent: 20,
+        },
+        batch: 2,
+        progress: Progress {
+            total: 312,
+            waiting: 201,
+            open: 9,
+            succeeded: 88,
+            failed: 11,
+            stale: 2,
+            refused: 1,
+            missing: 0,
+        },
+        stop_reason: stop.map(SafeText::new),
+        executor: Some(SafeText::new("ledgertop plan run")),
+        lease_expires_at: Some(Timestamp::from_seconds(NOW_S + 20)),
+    };
+    Answer::Plans(vec![
+        plan(1, PlanState::Running, None),
+        plan(
+            2,
+            PlanState::Stopped,
+            Some("job 7 failed permanently again: rate_limited"),
+        ),
+        plan(3, PlanState::Done, None),
+    ])
+}
+
+const SHOWN: [Shown; 4] = [
     ("dead_letters", "3", dead_letters),
     ("leases", "4", leases),
+    ("plans", "5", plans),
     ("audit", "6", acts),
 ];
 

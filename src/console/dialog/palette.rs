@@ -46,6 +46,7 @@ const fn is_listed(action: Action) -> bool {
         | Action::Jobs
         | Action::DeadLetters
         | Action::Leases
+        | Action::Plans
         | Action::Audit
         | Action::Unmark
         | Action::Again

@@ -149,6 +149,7 @@ async fn call(look: &mut dyn Look, request: &Request) -> Result<Answer, StoreErr
             after,
             limit,
         } => Answer::Leases(look.leases(query, after.as_ref(), *limit).await?),
+        Request::Plans { limit } => Answer::Plans(look.plans(*limit).await?),
         Request::Audit { before, limit } => {
             Answer::Audit(look.audit(before.as_ref(), *limit).await?)
         }

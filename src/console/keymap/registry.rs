@@ -47,6 +47,8 @@ pub enum Action {
     DeadLetters,
     /// The list of leases.
     Leases,
+    /// The list of plans.
+    Plans,
     /// What operators did.
     Audit,
     /// Mark the selected job, or take its mark away.
@@ -118,6 +120,8 @@ pub enum Place {
     DeadLetters,
     /// The list of leases.
     Leases,
+    /// The list of plans.
+    Plans,
     /// What operators did.
     Audit,
     /// One job.
@@ -136,12 +140,13 @@ pub enum Place {
 
 impl Place {
     /// Every place.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Overview,
         Self::Queue,
         Self::Jobs,
         Self::DeadLetters,
         Self::Leases,
+        Self::Plans,
         Self::Audit,
         Self::Job,
         Self::Help,
@@ -159,6 +164,7 @@ impl Place {
             Self::Jobs => "jobs",
             Self::DeadLetters => "dead letters",
             Self::Leases => "leases",
+            Self::Plans => "plans",
             Self::Audit => "audit",
             Self::Job => "job",
             Self::Help => "help",
@@ -188,16 +194,27 @@ pub struct Binding {
 }
 
 use Place::{
-    Audit, DeadLetters, Field, Help, Job, Jobs, Leases, Overview, Question, Queue, Result, Whole,
+    Audit, DeadLetters, Field, Help, Job, Jobs, Leases, Overview, Plans, Question, Queue, Result,
+    Whole,
 };
 
-const SCREENS: &[Place] = &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Job];
+const SCREENS: &[Place] = &[
+    Overview,
+    Queue,
+    Jobs,
+    DeadLetters,
+    Leases,
+    Plans,
+    Audit,
+    Job,
+];
 const LISTS: &[Place] = &[
     Overview,
     Queue,
     Jobs,
     DeadLetters,
     Leases,
+    Plans,
     Audit,
     Job,
     Help,
@@ -209,6 +226,7 @@ const EVERYWHERE: &[Place] = &[
     Jobs,
     DeadLetters,
     Leases,
+    Plans,
     Audit,
     Job,
     Help,
@@ -217,7 +235,7 @@ const EVERYWHERE: &[Place] = &[
     Result,
     Whole,
 ];
-const LOOKED_UP: &[Place] = &[Jobs, DeadLetters, Leases, Audit, Job];
+const LOOKED_UP: &[Place] = &[Jobs, DeadLetters, Leases, Plans, Audit, Job];
 const MARKABLE: &[Place] = &[Jobs];
 const OPERABLE: &[Place] = &[Jobs, Job, DeadLetters, Leases, Whole];
 const TYPING: &[Place] = &[Field];
@@ -249,12 +267,21 @@ impl Binding {
 }
 
 /// Every action, in the order in which help and footer list them.
-pub const REGISTRY: [Binding; 44] = [
+pub const REGISTRY: [Binding; 45] = [
     binding(
         Action::Enter,
         "enter",
         &["enter"],
-        &[Overview, Queue, Jobs, DeadLetters, Leases, Audit, Field],
+        &[
+            Overview,
+            Queue,
+            Jobs,
+            DeadLetters,
+            Leases,
+            Plans,
+            Audit,
+            Field,
+        ],
         "open what is selected: a queue, its jobs, a group's jobs, a job; accept what was typed",
     )
     .footer("open"),
@@ -506,6 +533,13 @@ pub const REGISTRY: [Binding; 44] = [
         &["4"],
         SCREENS,
         "the list of leases, expired ones first",
+    ),
+    binding(
+        Action::Plans,
+        "plans",
+        &["5"],
+        SCREENS,
+        "redrives and quarantines in bulk, and how they stand",
     ),
     binding(
         Action::Audit,

@@ -246,6 +246,7 @@ impl Looks for JobsState {
             | Answer::Story(_)
             | Answer::DeadLetters(_)
             | Answer::Leases(_)
+            | Answer::Plans(_)
             | Answer::Audit(_) => {}
         }
     }

@@ -18,6 +18,7 @@ use super::job::JobState;
 use super::jobs::JobsState;
 use super::leases::LeasesState;
 use super::order::Order;
+use super::plans::PlansState;
 use super::query_line::Filtered;
 
 /// What a person has chosen on the overview.
@@ -65,6 +66,8 @@ pub enum Screen {
     DeadLetters(Box<DeadLettersState>),
     /// The list of leases.
     Leases(Box<LeasesState>),
+    /// The list of plans.
+    Plans(Box<PlansState>),
     /// What operators did.
     Audit(Box<AuditState>),
 }
@@ -78,6 +81,7 @@ impl Screen {
             Self::Job(state) => Some(state.as_ref()),
             Self::DeadLetters(state) => Some(state.as_ref()),
             Self::Leases(state) => Some(state.as_ref()),
+            Self::Plans(state) => Some(state.as_ref()),
             Self::Audit(state) => Some(state.as_ref()),
         }
     }
@@ -110,6 +114,7 @@ impl Screen {
             Self::Job(state) => Some(state.as_mut()),
             Self::DeadLetters(state) => Some(state.as_mut()),
             Self::Leases(state) => Some(state.as_mut()),
+            Self::Plans(state) => Some(state.as_mut()),
             Self::Audit(state) => Some(state.as_mut()),
         }
     }
@@ -127,27 +132,31 @@ pub enum Tab {
     DeadLetters,
     /// The list of leases.
     Leases,
+    /// The list of plans.
+    Plans,
     /// What operators did.
     Audit,
 }
 
 impl Tab {
     /// Every tab, in the order of the header.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Overview,
         Self::Jobs,
         Self::DeadLetters,
         Self::Leases,
+        Self::Plans,
         Self::Audit,
     ];
 
-    /// The number of its key. Plans will be the fifth.
+    /// The number of its key.
     pub const fn number(self) -> u8 {
         match self {
             Self::Overview => 1,
             Self::Jobs => 2,
             Self::DeadLetters => 3,
             Self::Leases => 4,
+            Self::Plans => 5,
             Self::Audit => 6,
         }
     }
@@ -159,6 +168,7 @@ impl Tab {
             Self::Jobs => "Jobs",
             Self::DeadLetters => "Dead letters",
             Self::Leases => "Leases",
+            Self::Plans => "Plans",
             Self::Audit => "Audit",
         }
     }
@@ -170,6 +180,7 @@ impl Tab {
             Self::Jobs => Screen::Jobs(Box::new(JobsState::of_all())),
             Self::DeadLetters => Screen::DeadLetters(Box::default()),
             Self::Leases => Screen::Leases(Box::default()),
+            Self::Plans => Screen::Plans(Box::default()),
             Self::Audit => Screen::Audit(Box::default()),
         }
     }
@@ -247,6 +258,7 @@ impl View {
             | Screen::Job(_)
             | Screen::DeadLetters(_)
             | Screen::Leases(_)
+            | Screen::Plans(_)
             | Screen::Audit(_) => None,
         }
     }
@@ -260,6 +272,7 @@ impl View {
             | Screen::Job(_)
             | Screen::DeadLetters(_)
             | Screen::Leases(_)
+            | Screen::Plans(_)
             | Screen::Audit(_) => None,
         }
     }
@@ -273,6 +286,7 @@ impl View {
             | Screen::Jobs(_)
             | Screen::DeadLetters(_)
             | Screen::Leases(_)
+            | Screen::Plans(_)
             | Screen::Audit(_) => None,
         }
     }

@@ -57,6 +57,22 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     hints(canvas, line, model, &actions);
 }
 
+/// Whether something is selected that can be opened.
+fn may_enter(model: &Model) -> bool {
+    match model.view.shown() {
+        Screen::Overview => !model.rows().is_empty(),
+        Screen::Queue(_) => true,
+        Screen::DeadLetters(state) => state.list.selected_row().is_some(),
+        Screen::Plans(state) => state.list.selected_row().is_some(),
+        Screen::Audit(state) => {
+            state.plan_of_selected().is_some() || state.job_of_selected().is_some()
+        }
+        Screen::Jobs(state) => state.list.selected_row().is_some(),
+        Screen::Leases(state) => state.list.selected_row().is_some(),
+        Screen::Job(_) => false,
+    }
+}
+
 /// Whether a key would do something now: `out` where there is a level to leave, and so on.
 fn has_effect(action: Action, model: &Model) -> bool {
     let filtered = model.view.overview().filter != Filter::Off;
@@ -65,17 +81,7 @@ fn has_effect(action: Action, model: &Model) -> bool {
             Screen::Overview => filtered,
             _ => true,
         },
-        Action::Enter => match model.view.shown() {
-            Screen::Overview => !model.rows().is_empty(),
-            Screen::Queue(_) => true,
-            Screen::DeadLetters(state) => state.list.selected_row().is_some(),
-            Screen::Audit(state) => {
-                state.plan_of_selected().is_some() || state.job_of_selected().is_some()
-            }
-            Screen::Jobs(state) => state.list.selected_row().is_some(),
-            Screen::Leases(state) => state.list.selected_row().is_some(),
-            Screen::Job(_) => false,
-        },
+        Action::Enter => may_enter(model),
         Action::Down => model.view.queue_shown().is_some() || story(model),
         Action::Reveal => story(model),
         Action::Quarantine => may(Operation::Quarantine, model),
@@ -118,6 +124,7 @@ fn has_effect(action: Action, model: &Model) -> bool {
         | Action::Jobs
         | Action::DeadLetters
         | Action::Leases
+        | Action::Plans
         | Action::Audit
         | Action::Redraw
         | Action::Suspend
@@ -145,7 +152,7 @@ fn may(operation: Operation, model: &Model) -> bool {
             let dead = operation.may_leave(State::Dead) || operation.may_leave(State::Quarantined);
             return dead && letters.list.selected_row().is_some();
         }
-        Screen::Overview | Screen::Queue(_) | Screen::Audit(_) => None,
+        Screen::Overview | Screen::Queue(_) | Screen::Plans(_) | Screen::Audit(_) => None,
     };
     state.is_some_and(|state| operation.may_leave(state))
 }
@@ -166,7 +173,9 @@ fn word(action: Action, model: &Model) -> &'static str {
         (Action::Enter, _) if typing => "accept",
         (Action::Complete, _) => "complete",
         (Action::Enter, _) => match model.view.shown() {
-            Screen::Queue(_) | Screen::DeadLetters(_) | Screen::Audit(_) => "its jobs",
+            Screen::Queue(_) | Screen::DeadLetters(_) | Screen::Plans(_) | Screen::Audit(_) => {
+                "its jobs"
+            }
             Screen::Overview | Screen::Jobs(_) | Screen::Job(_) | Screen::Leases(_) => "open",
         },
         (Action::Down, _) if model.view.job_shown().is_some() => "next event",

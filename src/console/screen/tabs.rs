@@ -82,6 +82,7 @@ fn name(screen: &Screen) -> &str {
         Screen::Job(_) => "Job",
         Screen::DeadLetters(_) => Tab::DeadLetters.name(),
         Screen::Leases(_) => Tab::Leases.name(),
+        Screen::Plans(_) => Tab::Plans.name(),
         Screen::Audit(_) => Tab::Audit.name(),
     }
 }

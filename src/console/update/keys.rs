@@ -78,6 +78,7 @@ fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Jobs => model.view.go(Tab::Jobs),
         Action::DeadLetters => model.view.go(Tab::DeadLetters),
         Action::Leases => model.view.go(Tab::Leases),
+        Action::Plans => model.view.go(Tab::Plans),
         Action::Audit => model.view.go(Tab::Audit),
         Action::Reveal => reveal(model),
         Action::Confirm => return confirm(model),
@@ -151,6 +152,11 @@ fn enter(model: &mut Model) -> Vec<Effect> {
         }
         Screen::DeadLetters(here) => {
             if let Some(query) = here.list.selected_row().map(|group| here.jobs_of(group)) {
+                enter_jobs(model, query);
+            }
+        }
+        Screen::Plans(here) => {
+            if let Some(query) = here.jobs_of_selected() {
                 enter_jobs(model, query);
             }
         }
@@ -248,6 +254,7 @@ fn sort(model: &mut Model) {
         | Screen::Queue(_)
         | Screen::Job(_)
         | Screen::Leases(_)
+        | Screen::Plans(_)
         | Screen::Audit(_) => {
             let overview = model.view.overview_mut();
             overview.order = overview.order.next();
@@ -376,6 +383,7 @@ fn step(model: &mut Model, lines: i64) {
             Screen::Job(here) => here.step(lines),
             Screen::DeadLetters(here) => lists::step(&mut here.list, lines),
             Screen::Leases(here) => lists::step(&mut here.list, lines),
+            Screen::Plans(here) => lists::step(&mut here.list, lines),
             Screen::Audit(here) => lists::step(&mut here.list, lines),
         },
     }

@@ -7,7 +7,7 @@ use crate::console::ask::{Answer, Asked, Failure, Kind, Request, Ticket};
 use crate::console::dialog::operate::{Operating, Order, Stage, Subject};
 use crate::console::dialog::{Dialog, whole};
 use crate::console::effect::Effect;
-use crate::console::model::{JobState, JobsState, Model, Previewing, Screen};
+use crate::console::model::{JobState, JobsState, Model, Previewing, Screen, Tab};
 use crate::ledger::job::{JobRow, Operation};
 use crate::ledger::num;
 use crate::ledger::query::{Query, Term, Test};
@@ -101,7 +101,7 @@ fn wanted(model: &Model, operation: Operation) -> Result<Option<Wanted>, String>
             query: letters.jobs_of(group),
             named: None,
         })),
-        Screen::Overview | Screen::Queue(_) | Screen::Audit(_) => Ok(None),
+        Screen::Overview | Screen::Queue(_) | Screen::Plans(_) | Screen::Audit(_) => Ok(None),
     }
 }
 
@@ -313,13 +313,8 @@ pub(super) fn copy(model: &mut Model) -> Vec<Effect> {
 /// Leads to the plan that a receipt is of.
 fn show_plan(model: &mut Model, plan: uuid::Uuid) {
     model.dialog = None;
-    let query = Query {
-        terms: vec![Term {
-            negated: false,
-            test: Test::Plan(plan),
-        }],
-    };
-    let order = query.natural_order();
-    let jobs = JobsState::of(query, order);
-    model.view.enter(Screen::Jobs(Box::new(jobs)));
+    model.view.go(Tab::Plans);
+    if let Screen::Plans(here) = model.view.shown_mut() {
+        here.list.selected = Some(plan);
+    }
 }

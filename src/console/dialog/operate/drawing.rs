@@ -372,7 +372,7 @@ fn asked(dialog: &Operating, model: &Model) -> Vec<Line> {
         Stage::Done(receipt) => {
             let mut keys = Vec::new();
             if receipt.scope != Scope::Jobs {
-                keys.push(format!("{enter} show the plan's jobs"));
+                keys.push(format!("{enter} show the plan"));
             }
             keys.push(format!("{} copy", key(Action::Copy)));
             keys.push(format!("{out} close"));
