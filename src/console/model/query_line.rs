@@ -1,10 +1,10 @@
 //! The filter of a list: what holds, what is being typed, and what is wrong with it.
 //!
-//! The text is read with each key. While it is good, it filters already; while it is not, the last
-//! good filter stays. Which query holds is the list's own; this knows the text. Next:
+//! The text is read with each key. While it is good, it filters already; while it is not, or ends
+//! in what may yet become a field, the last good filter stays. Which query holds is the list's own; this knows the text. Next:
 //! `update/filtering.rs`.
 
-use crate::ledger::query::{Completion, Known, Query, QueryError, complete};
+use crate::ledger::query::{self, Completion, Known, Query, QueryError, complete};
 
 use super::field::Field;
 
@@ -78,7 +78,8 @@ impl QueryLine {
         match read(typing.field.text()) {
             Ok(query) => {
                 typing.mistake = None;
-                Some(query)
+                // Else the list would be empty at each letter of `state`.
+                (!query::field::Field::is_begun_by(typing.field.text())).then_some(query)
             }
             Err(mistake) => {
                 typing.mistake = Some(mistake);
@@ -87,11 +88,14 @@ impl QueryLine {
         }
     }
 
-    /// Takes what was typed, unless it is mistaken.
-    pub fn accept(&mut self) {
-        if let Some(typing) = self.typing.take_if(|typing| typing.mistake.is_none()) {
-            typing.field.text().trim().clone_into(&mut self.text);
-        }
+    /// Takes what was typed, unless it is mistaken; returns what holds from now on.
+    pub fn accept(
+        &mut self,
+        read: impl FnOnce(&str) -> Result<Query, QueryError>,
+    ) -> Option<Query> {
+        let typing = self.typing.take_if(|typing| typing.mistake.is_none())?;
+        typing.field.text().trim().clone_into(&mut self.text);
+        read(&self.text).ok()
     }
 
     /// Out by one level: from typing to what held before, from a filter to the one that the screen

@@ -44,9 +44,12 @@ fn hold(list: &mut dyn Filtered, query: Query) {
 /// was something to take.
 pub(super) fn accept(model: &mut Model) -> bool {
     let was_typing = is_typing(model);
+    let reader = Reader::of(model);
     let shown = model.view.shown_mut();
-    if let Some(list) = shown.filtered_mut() {
-        list.line_mut().accept();
+    if let Some(list) = shown.filtered_mut()
+        && let Some(query) = list.line_mut().accept(|text| reader.read(text))
+    {
+        hold(list, query);
     }
     let granted = match shown {
         Screen::Jobs(jobs) => jobs.grant(),

@@ -121,6 +121,14 @@ impl Field {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 
+    /// Whether the last word of `text` may yet become the name of a field: `sta`, which is no word
+    /// to be looked for while it is being typed.
+    pub fn is_begun_by(text: &str) -> bool {
+        let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let word = last.strip_prefix('!').unwrap_or(last);
+        !word.is_empty() && Self::ALL.iter().any(|field| field.name().starts_with(word))
+    }
+
     /// What its values are.
     pub const fn kind(self) -> Kind {
         match self {

@@ -75,8 +75,8 @@ fn a_filter_holds_as_it_is_typed_and_a_bad_text_keeps_the_last_good_one() {
     assert_eq!(mistake.column(), 12);
     assert_eq!(
         shown_query(&model),
-        "state:dead \"sta\"",
-        "the last that could be read"
+        "state:dead",
+        "what may yet become a field is not looked for as a word"
     );
     play(&mut model, "enter");
     assert!(
@@ -89,6 +89,20 @@ fn a_filter_holds_as_it_is_typed_and_a_bad_text_keeps_the_last_good_one() {
         "",
         "typing that is left changes nothing"
     );
+}
+
+#[test]
+fn a_word_that_begins_like_a_field_is_looked_for_once_it_is_whole() {
+    let mut model = loaded_console();
+    play(&mut model, "2 /");
+    type_in(&mut model, "sta");
+    assert_eq!(shown_query(&model), "");
+    type_in(&mut model, " ");
+    assert_eq!(shown_query(&model), "\"sta\"");
+    play(&mut model, "esc /");
+    type_in(&mut model, "key");
+    play(&mut model, "enter");
+    assert_eq!(shown_query(&model), "\"key\"");
 }
 
 #[test]
