@@ -1,7 +1,7 @@
 //! `ledgertop plan list|show|run|pause|resume|cancel`: bulk operations that are in the ledger.
 //!
 //! Reads through a connection that cannot write; acts through [`crate::operate`]. `docs/operate.md`
-//! says what is printed. Next: [`super::operate`], which makes plans.
+//! says what is printed. Next: [`mod@super::operate`], which makes plans.
 
 use std::time::Duration;
 

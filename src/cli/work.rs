@@ -97,7 +97,7 @@ pub struct WorkFlags {
     #[arg(long, value_name = "DURATION", value_parser = |text: &str| within(GRACE, text))]
     grace: Option<Duration>,
     /// The worker's name in leases and events, where a part of this process's own is added
-    /// [default: USER@HOST]
+    /// [default: your user and host]
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// Trust the certificate authorities in this PEM file, and no others, with --http https://...

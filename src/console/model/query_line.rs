@@ -1,8 +1,8 @@
 //! The filter of a list: what holds, what is being typed, and what is wrong with it.
 //!
 //! The text is read with each key. While it is good, it filters already; while it is not, or ends
-//! in what may yet become a field, the last good filter stays. Which query holds is the list's own; this knows the text. Next:
-//! `update/filtering.rs`.
+//! in what may yet become a field, the last good filter stays. Which query holds is the list's own;
+//! this knows the text. Next: `update/filtering.rs`.
 
 use crate::ledger::query::{self, Completion, Known, Query, QueryError, complete};
 

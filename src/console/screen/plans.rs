@@ -65,7 +65,8 @@ fn draw_plan(canvas: &mut Canvas<'_>, area: Rect, model: &Model, plan: &Plan) {
     let progress = &plan.progress;
     let done = dealt_with(progress);
     let outcomes = format!(
-        "{} succeeded · {} failed again · {} open · {} waiting · {} changed since · {} refused · {} gone",
+        "{} succeeded · {} failed again · {} open · {} waiting · {} changed since · {} refused \
+         · {} gone",
         count(progress.succeeded),
         count(progress.failed),
         count(progress.open),
