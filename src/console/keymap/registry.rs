@@ -281,8 +281,10 @@ pub const REGISTRY: [Binding; 45] = [
             Plans,
             Audit,
             Field,
+            Result,
         ],
-        "open what is selected: a queue, its jobs, a group's jobs, a job; accept what was typed",
+        "open what is selected: a queue, its jobs, a group's jobs, a job, \
+         a receipt's plan; accept what was typed",
     )
     .footer("open"),
     binding(

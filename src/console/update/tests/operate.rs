@@ -11,7 +11,7 @@ use crate::console::model::{JobsState, Screen};
 use crate::ledger::job::{JobRow, Operation, Outcome};
 use crate::ledger::query::Query;
 use crate::ledger::view::{JobOrder, JobPage, ListedJob};
-use crate::operate::{Operate, Preview, Receipt};
+use crate::operate::{Operate, Preview, Receipt, Scope};
 use crate::store::StoreError;
 
 struct Never;
@@ -270,6 +270,28 @@ fn a_receipt_finds_its_dialog_or_is_shown_when_nothing_else_is() {
         } else {
             assert!(matches!(stage(&model), Stage::Done(_)), "{leaves}");
         }
+    }
+}
+
+#[test]
+fn enter_on_the_receipt_of_a_plan_leads_to_the_plan() {
+    let jobs = [listed(1, State::Dead, 4)];
+    let plan = Uuid::from_u128(7);
+    for (scope, led) in [(Scope::Plan(plan), true), (Scope::Jobs, false)] {
+        let mut model = operating(jobs.to_vec());
+        let effects = pressed(&mut model, "R");
+        answer(&mut model, &effects, preview(Operation::Redrive, &jobs));
+        pressed(&mut model, "w enter y");
+        let mut receipt = Receipt::new(Operation::Redrive, "why", "mara");
+        receipt.scope = scope;
+        let (at, result) = (model.now, Ok(Box::new(receipt)));
+        update(&mut model, at, Msg::Operated { number: 1, result });
+        pressed(&mut model, "enter");
+        let chosen = match model.view.shown() {
+            Screen::Plans(here) => here.list.selected,
+            _ => None,
+        };
+        assert_eq!(chosen, led.then_some(plan), "leads to the plan: {led}");
     }
 }
 
